@@ -1,0 +1,1 @@
+"""Commands typed at a shell."""

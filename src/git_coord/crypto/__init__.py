@@ -1,0 +1,1 @@
+"""Signatures: a strict SSHSIG codec, keys, and who may sign as whom."""

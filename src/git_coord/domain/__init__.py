@@ -1,0 +1,1 @@
+"""Who may hold what: pure rules, no input or output."""

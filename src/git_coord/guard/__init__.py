@@ -1,0 +1,1 @@
+"""The fast path that hooks run: standard library only."""
