@@ -1,0 +1,59 @@
+"""Every test runs sealed: its own home, its own git configuration, an empty folder to stand in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import Repo, hub_with_clones, new_repo, seal
+from tests.helpers.seal import replace_environ
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _sealed_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Seal what runs outside a test's own seal: fixtures that several tests share."""
+    before = dict(os.environ)
+    replace_environ(os.environ, seal(tmp_path_factory.mktemp("session"), before))
+    for name in ("LINES", "COLUMNS"):  # GNU readline puts these where os.environ does not see them
+        os.unsetenv(name)
+    yield
+    replace_environ(os.environ, before)
+
+
+@pytest.fixture(autouse=True)
+def env(tmp_path_factory: pytest.TempPathFactory, _sealed_session: None) -> Iterator[dict[str, str]]:
+    """Return the sealed environment: a dict for subprocesses, equal to `os.environ` for tests in this process."""
+    before, cwd = dict(os.environ), Path.cwd()
+    home = tmp_path_factory.mktemp("home")
+    sealed = seal(home, before)
+    # The path is already sealed once; a second copy of its first entry would only slow lookups down.
+    sealed["PATH"] = before["PATH"]
+    replace_environ(os.environ, sealed)
+    # An empty folder: a test that forgets to say where must not find this project's repository.
+    empty = home / "empty"
+    empty.mkdir()
+    os.chdir(empty)
+    yield sealed
+    os.chdir(cwd)
+    replace_environ(os.environ, before)
+
+
+@pytest.fixture
+def repo(tmp_path: Path, env: dict[str, str]) -> Repo:
+    """Return a repository with one commit on main."""
+    made = new_repo(tmp_path / "repo", env)
+    made.commit("first", **{"README.md": "hello\n"})
+    return made
+
+
+@pytest.fixture
+def hub_and_clones(tmp_path: Path, env: dict[str, str]) -> Callable[..., tuple[Repo, ...]]:
+    """Return a factory: `hub, alpha, beta = hub_and_clones("alpha", "beta")`."""
+
+    def make(*agents: str) -> tuple[Repo, ...]:
+        return hub_with_clones(tmp_path, env, agents)
+
+    return make
