@@ -1,0 +1,138 @@
+"""A ledger commit as a function of its parent and the operations it places; used by whoever writes and whoever checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from . import layout, message
+from .ids import Agent, KeyText, Oid
+from .ledger import Outcome, apply, born
+from .merkle import GitObject, Tree, hash_object
+from .placing import MAX_PLACED, fault, turn_order
+from .state import State
+from .statements import Operation, Policy
+
+AUTHOR = "git-coord <git-coord>"
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """An operation with the bytes of its record and the key whose signature was verified over them."""
+
+    record: bytes
+    op: Operation
+    key: KeyText
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A ledger commit with everything that follows from it; `date` in seconds since the epoch."""
+
+    oid: Oid
+    date: int
+    state: State
+    tree: Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """An operation that a commit placed, and what became of it; `outcome` is None for the root's policy."""
+
+    sealed: Sealed
+    outcome: Outcome | None
+
+
+@dataclass(frozen=True, slots=True)
+class Extension:
+    """A new ledger commit: its head, what it placed, and the objects that its parent does not have."""
+
+    head: Head
+    placed: tuple[Placed, ...]
+    objects: tuple[GitObject, ...]
+
+
+def root(sealed: Sealed, algorithm: str) -> Extension:
+    """Return the commit without a parent that places this policy; the caller checked `placing.root_fault`."""
+    assert isinstance(sealed.op, Policy)
+    writer = _Writer(Tree({}), algorithm)
+    state = born(sealed.op)
+    writer.write(layout.birth_files(sealed.op))
+    writer.place(0, sealed, state, ())
+    line = message.root_line(sealed.op)
+    return writer.commit(None, sealed.op.at, state, [line], (Placed(sealed, None),))
+
+
+def extend(parent: Head, candidates: Iterable[Sealed], algorithm: str) -> Extension | None:
+    """Return the commit that places what can be placed of the candidates, None when that is nothing.
+
+    Agents take turns in `turn_order`, each one's operations by `seq`; the first that cannot be placed ends its
+    agent's turn; what was placed before is passed over. At most 256 operations, the rest waits for the next commit.
+    """
+    writer = _Writer(parent.tree.changed(layout.OPERATIONS, None), algorithm)
+    state, placed, lines = parent.state, list[Placed](), list[str]()
+    ended: set[Agent] = set()
+    for sealed in _selected(parent, candidates):
+        if len(placed) == MAX_PLACED:
+            break
+        if sealed.op.agent in ended or fault(state, sealed.op, sealed.key):
+            ended.add(sealed.op.agent)
+            continue
+        outcome = apply(state, sealed.op)
+        state = outcome.state
+        writer.place(len(placed), sealed, state, outcome.changes)
+        placed.append(Placed(sealed, outcome))
+        lines.append(message.describe(sealed.op, outcome))
+    if not placed:
+        return None
+    date = max([parent.date, *(entry.sealed.op.at for entry in placed)])
+    return writer.commit(parent.oid, date, state, lines, tuple(placed))
+
+
+def _selected(parent: Head, candidates: Iterable[Sealed]) -> Iterator[Sealed]:
+    """Yield the candidates in order, without those at or below their agent's last `seq`."""
+    turns: dict[Agent, list[Sealed]] = {}
+    for sealed in candidates:
+        turns.setdefault(sealed.op.agent, []).append(sealed)
+    for agent in turn_order(parent.oid, turns):
+        member = parent.state.agents.get(agent)
+        last = member.seq if member else 0
+        yield from sorted((s for s in turns[agent] if s.op.seq > last), key=lambda s: (s.op.seq, s.op.nonce))
+
+
+class _Writer:
+    """Collects the tree and the new objects of one commit."""
+
+    def __init__(self, tree: Tree, algorithm: str) -> None:
+        self._tree = tree
+        self._algorithm = algorithm
+        self._blobs: dict[str, GitObject] = {}
+
+    def place(self, index: int, sealed: Sealed, state: State, changes: Sequence[layout.Change]) -> None:
+        self.write([layout.File(layout.operation_path(index), sealed.record)])
+        self.write(layout.changed_files(state, sealed.op, sealed.record, changes))
+
+    def write(self, files: Iterable[layout.File]) -> None:
+        for path, data in files:
+            if data is None:
+                self._tree = self._tree.changed(path, None)
+                self._blobs = {p: blob for p, blob in self._blobs.items() if not p.startswith(path + "/")}
+                continue
+            self._blobs[path] = blob = hash_object("blob", data, self._algorithm)
+            self._tree = self._tree.changed(path, blob.oid)
+
+    def commit(
+        self, parent: Oid | None, date: int, state: State, lines: Sequence[str], placed: tuple[Placed, ...]
+    ) -> Extension:
+        trees = tuple(self._tree.hashed(self._algorithm))
+        commit = hash_object("commit", commit_bytes(self._tree, parent, date, lines), self._algorithm)
+        head = Head(commit.oid, date, state, self._tree)
+        return Extension(head, placed, (*self._blobs.values(), *trees, commit))
+
+
+def commit_bytes(tree: Tree, parent: Oid | None, date: int, lines: Sequence[str]) -> bytes:
+    """Return the content of a ledger commit; author and committer are `git-coord`, the zone is +0000."""
+    parents = [f"parent {parent}"] if parent else []
+    who = f"{AUTHOR} {date} +0000"
+    header = [f"tree {tree.oid}", *parents, f"author {who}", f"committer {who}"]
+    return ("\n".join([*header, "", *lines]) + "\n").encode("ascii")

@@ -1,0 +1,80 @@
+"""Which signed operations may be placed at a position, and in which order: everything `apply` takes for granted."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+from .ids import Agent, KeyText, Oid
+from .state import Member, State
+from .statements import Break, Join, Operation, Policy, Rotate
+
+MAX_PLACED = 256
+"""Operations in one ledger commit, at most."""
+
+
+def root_fault(op: Operation, key: KeyText) -> str | None:
+    """Return what is wrong with the root of a ledger, or None: one policy, signed by a key it names, seq 1, no head."""
+    if not isinstance(op, Policy):
+        return "the root does not place a policy"
+    if op.seq != 1 or op.head is not None:
+        return "the root's policy must have seq 1 and no head"
+    if key not in op.admins:
+        return "the root's policy is not signed by one of its own keys"
+    return None
+
+
+def fault(state: State, op: Operation, key: KeyText) -> str | None:
+    """Return why an operation with a valid signature by `key` cannot be placed here, or None when it can.
+
+    1. It names this ledger, and a head (only the root has none). 2. A join needs name and key both unused, its own
+    signature, and the policy's admission. 3. Everything else needs a member, and a `seq` above the member's last.
+    4. Policy and break are signed by a policy key, anything else by the member's current key. 5. A new key is unused.
+    """
+    if op.repo != state.repo:
+        return "it belongs to another ledger"
+    if op.head is None:
+        return "it names no ledger head"
+    member = state.agents.get(op.agent)
+    if isinstance(op, Join):
+        return _join_fault(state, op, key, member)
+    if member is None:
+        return f"{op.agent} has not joined"
+    if op.seq <= member.seq:
+        return f"seq {op.seq} is not above {op.agent}'s last, {member.seq}"
+    return _key_fault(state, op, key, member)
+
+
+def _join_fault(state: State, op: Join, key: KeyText, member: Member | None) -> str | None:
+    if member is not None:
+        return f"the name {op.agent} is taken"
+    if key != op.key:
+        return "a join must be signed by the key it names"
+    if op.key in _used_keys(state):
+        return "its key belongs to another agent, or did"
+    if state.policy.join == "listed" and not _is_listed(state, op):
+        return "the policy does not list its key for this name"
+    return None
+
+
+def _key_fault(state: State, op: Operation, key: KeyText, member: Member) -> str | None:
+    if isinstance(op, Policy | Break):
+        return None if key in state.policy.admins else "it is not signed by a policy key"
+    if key != member.key:
+        return f"it is not signed by {op.agent}'s key"
+    if isinstance(op, Rotate) and op.key in _used_keys(state):
+        return "its new key is or was in use"
+    return None
+
+
+def _is_listed(state: State, op: Join) -> bool:
+    return any(entry.key == op.key and entry.agent in (None, op.agent) for entry in state.policy.listed)
+
+
+def _used_keys(state: State) -> set[KeyText]:
+    return {since.key for member in state.agents.values() for since in member.keys}
+
+
+def turn_order(parent: Oid, agents: Iterable[Agent]) -> list[Agent]:
+    """Return the agents in the order in which a commit on `parent` places their operations."""
+    return sorted(agents, key=lambda agent: hashlib.sha256(f"{parent}\0{agent}".encode("ascii")).digest())

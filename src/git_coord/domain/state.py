@@ -1,0 +1,133 @@
+"""What the ledger says at one position: members, live claims, policy and counters, all immutable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from .fold import Fold
+from .ids import Agent, KeyText, Nonce, Oid, Session, Token
+from .index import ItemIndex
+from .items import Intent, Item
+from .statements import Base, Claim, Policy, Stamp
+
+ItemKey = tuple[Nonce, int]
+"""One item of a live claim: the claim's nonce and the position in its own list."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeySince:
+    """A key of an agent and the ledger position at which it began to count."""
+
+    position: int
+    key: KeyText
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """An agent of the ledger: its keys (the last one is current), its last `seq`, its current session."""
+
+    keys: tuple[KeySince, ...]
+    seq: int
+    session: Session
+
+    @property
+    def key(self) -> KeyText:
+        """The key that signs for the agent now."""
+        return self.keys[-1].key
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """`ops` placed so far (position and height), the last fencing token, `at` of the last operation placed."""
+
+    ops: int
+    token: int
+    queue: int
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class LiveClaim:
+    """A granted claim; `items` is its own list for ever, `gone` the positions given back since."""
+
+    token: Token
+    op: Nonce
+    holder: Agent
+    at: int
+    items: tuple[Item, ...]
+    gone: frozenset[int]
+    purpose: str
+    lease: str
+    ttl: int
+    renewed: int
+    pins: tuple[Oid | None, ...]
+    stamps: tuple[Stamp, ...]
+    base: Base
+
+    def live(self) -> Iterator[tuple[int, Item]]:
+        """Yield position and item of everything still held."""
+        return ((i, item) for i, item in enumerate(self.items) if i not in self.gone)
+
+    def without(self, positions: frozenset[int]) -> LiveClaim | None:
+        """Return the claim with these positions given back, None when nothing is left."""
+        gone = self.gone | positions
+        return None if len(gone) == len(self.items) else replace(self, gone=gone)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The ledger at one position; `index` is derived from `claims`."""
+
+    policy: Policy
+    agents: Mapping[Agent, Member]
+    claims: Mapping[Nonce, LiveClaim]
+    index: ItemIndex[ItemKey]
+    counters: Counters
+
+    @property
+    def repo(self) -> str:
+        """The ledger's UUID."""
+        return self.policy.repo
+
+    @property
+    def fold(self) -> Fold:
+        """How names compare."""
+        return Fold(self.policy.fold)
+
+    @property
+    def skew(self) -> int:
+        """Seconds by which clocks may disagree."""
+        return self.policy.skew
+
+    def claim_by_token(self, token: int) -> LiveClaim | None:
+        """Return the live claim with this fencing token."""
+        return next((claim for claim in self.claims.values() if claim.token == token), None)
+
+    def held_by(self, agent: Agent) -> list[LiveClaim]:
+        """Return the agent's live claims in the order of their tokens."""
+        return sorted((c for c in self.claims.values() if c.holder == agent), key=lambda claim: claim.token)
+
+
+def grant(op: Claim, token: Token, stamps: tuple[Stamp, ...]) -> LiveClaim:
+    """Return the live claim that a granted claim operation makes."""
+    return LiveClaim(
+        token=token,
+        op=op.nonce,
+        holder=op.agent,
+        at=op.at,
+        items=op.items,
+        gone=frozenset(),
+        purpose=op.purpose,
+        lease=op.lease,
+        ttl=op.ttl,
+        renewed=op.at,
+        pins=tuple(item.blob for item in op.items),
+        stamps=stamps,
+        base=op.base,
+    )
+
+
+def strongest(claims: list[tuple[LiveClaim, Item]]) -> tuple[LiveClaim, Item] | None:
+    """Return the item with the strongest intent: edit before read, then the newest token."""
+    return max(claims, key=lambda pair: (pair[1].intent is Intent.EDIT, pair[0].token), default=None)

@@ -1,0 +1,107 @@
+"""Every ref of ours is built, parsed and mapped here, and nowhere else (section 2 of the design)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import NamedTuple, NewType
+
+from git_coord.domain.ids import Agent, is_agent
+
+Ref = NewType("Ref", str)
+"""A full ref name."""
+
+
+class Family(Enum):
+    """The kinds of refs that travel; the value is the folder (or name) below the prefix."""
+
+    CLAIMS = "claims"
+    REQUESTS = "requests"
+    PRESENCE = "presence"
+    POSTS = "posts"
+    NOTES = "notes"
+
+
+class Name(NamedTuple):
+    """A parsed ref: its family, whose it is (None for the ledger), and whether it is a fetched copy."""
+
+    family: Family
+    agent: Agent | None
+    fetched: bool
+
+
+DEFAULT_PREFIX = "refs/coord"
+LIVE = "refs/coord/"
+FETCHED = "refs/coord-remote/"
+_LOCAL = "refs/coord-local/"
+_NOTES = "refs/notes/coord/"
+_FETCHED_NOTES = "refs/coord-notes-remote/"
+LEDGER = Ref(LIVE + "claims")
+"""The ledger as the remote confirmed it (or as it is, when there is no remote)."""
+FETCHED_LEDGER = Ref(FETCHED + "claims")
+"""The ledger as last fetched, before it is verified."""
+SEEN = Ref(_LOCAL + "seen")
+"""The last verified ledger head; never pushed."""
+ALL_PREFIXES = (LIVE, FETCHED, _LOCAL, _NOTES, _FETCHED_NOTES)
+"""Where every ref of ours lies."""
+NEGOTIATION_TIPS = FETCHED + "*"
+"""What a fetch may name as known, so that it never lists the user's own commits."""
+
+
+def owned(family: Family, agent: Agent) -> Ref:
+    """Return the agent's ref of a family; raises ValueError for the ledger, which nobody owns, or a bad name."""
+    if family is Family.CLAIMS or not is_agent(agent):
+        raise ValueError(f"no such ref: {family.value}/{agent}")
+    return Ref(_NOTES + agent) if family is Family.NOTES else Ref(f"{LIVE}{family.value}/{agent}")
+
+
+def fetched(ref: Ref) -> Ref:
+    """Return where the fetched copy of a live ref lies."""
+    if ref.startswith(_NOTES):
+        return Ref(_FETCHED_NOTES + ref.removeprefix(_NOTES))
+    return Ref(FETCHED + ref.removeprefix(LIVE))
+
+
+def prefix(family: Family, *, fetched: bool = False) -> str:
+    """Return what all refs of a family begin with, ending in a slash (for the ledger: its exact name)."""
+    if family is Family.CLAIMS:
+        return FETCHED_LEDGER if fetched else LEDGER
+    if family is Family.NOTES:
+        return _FETCHED_NOTES if fetched else _NOTES
+    return f"{FETCHED if fetched else LIVE}{family.value}/"
+
+
+def parse(ref: str) -> Name | None:
+    """Return what a ref is, or None for one that does not fit the table (which `doctor` reports)."""
+    if ref in (LEDGER, FETCHED_LEDGER):
+        return Name(Family.CLAIMS, None, fetched=ref == FETCHED_LEDGER)
+    for family in (Family.REQUESTS, Family.PRESENCE, Family.POSTS, Family.NOTES):
+        for is_fetched in (False, True):
+            start = prefix(family, fetched=is_fetched)
+            if ref.startswith(start) and is_agent(ref.removeprefix(start)):
+                return Name(family, Agent(ref.removeprefix(start)), is_fetched)
+    return None
+
+
+def on_remote(ref: Ref, remote_prefix: str) -> Ref:
+    """Return the ref's name on the remote, under `coord.refPrefix` where that is set."""
+    if remote_prefix == DEFAULT_PREFIX:
+        return ref
+    if ref.startswith(_NOTES):
+        return Ref(f"{remote_prefix}/notes/{ref.removeprefix(_NOTES)}")
+    return Ref(f"{remote_prefix}/{ref.removeprefix(LIVE)}")
+
+
+def fetch_refspecs(families: Iterable[Family], remote_prefix: str) -> list[str]:
+    """Return the refspecs that bring families into the fetched namespace; `+` is for these only."""
+    specs = []
+    for family in families:
+        if family is Family.CLAIMS:
+            # A pattern, because an exact name that is absent fails the whole fetch.
+            specs.append(f"+{remote_prefix}/claims*:{FETCHED}claims*")
+        elif family is Family.NOTES:
+            there = _NOTES if remote_prefix == DEFAULT_PREFIX else f"{remote_prefix}/notes/"
+            specs.append(f"+{there}*:{_FETCHED_NOTES}*")
+        else:
+            specs.append(f"+{remote_prefix}/{family.value}/*:{FETCHED}{family.value}/*")
+    return specs
