@@ -1,0 +1,180 @@
+"""Who may sign as whom: OpenSSH allowed-signers files, read as `ssh-keygen` reads them, except that trouble is fatal.
+
+`ssh-keygen -Y verify` passes over a line it cannot read; here one such line refuses the whole file, because the line
+may be the one that takes a right away.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from calendar import timegm
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..domain.ids import Agent, KeyText
+from ..errors import CoordError, Kind
+from ._files import read_small_file
+from .sshsig import PublicKey, parse_public_line
+
+_LIMIT = 4 * 1024 * 1024
+_PRINCIPALS = re.compile(r'(?:"([^"]+)"|([^\s"]+))[ \t]+(?=\S)')
+_OPTIONS = re.compile(r'((?:[^\s"]|"(?:\\"|[^"\\]|\\(?!"))*")+)[ \t]+(?=\S)')
+_OPTION = re.compile(r'([A-Za-z-]+)(?:="((?:\\"|[^"\\]|\\(?!"))*)")?(?:,(?=.)|$)')
+_TIME = re.compile(r"(\d{4})(\d\d)(\d\d)(?:(\d\d)(\d\d)(\d\d)?)?(Z|UTC)?")
+_VALUED = ("namespaces", "valid-after", "valid-before")
+
+
+@dataclass(frozen=True, slots=True)
+class TrustedKey:
+    """One line: these names may sign with this key, in these namespaces (None: all), between these times (UTC)."""
+
+    principals: tuple[str, ...]
+    key: KeyText
+    namespaces: tuple[str, ...] | None = None
+    valid_after: int | None = None
+    valid_before: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedSigners:
+    """The usable lines of a file, and a sentence on each line that was passed over."""
+
+    keys: tuple[TrustedKey, ...]
+    skipped: tuple[str, ...]
+
+
+def load_allowed_signers(path: Path) -> AllowedSigners:
+    """Read an allowed-signers file; raises UNTRUSTED naming file and line when it cannot be read to the end."""
+    try:
+        data, _ = read_small_file(path, _LIMIT)
+    except OSError as error:
+        raise CoordError(Kind.UNTRUSTED, f"cannot read allowed signers {path}: {error.strerror}") from error
+    return parse_allowed_signers(data, str(path))
+
+
+def parse_allowed_signers(data: bytes, name: str) -> AllowedSigners:
+    """Read the bytes of an allowed-signers file called `name`; raises UNTRUSTED naming file and line."""
+    keys: list[TrustedKey] = []
+    skipped: list[str] = []
+    for number, line in enumerate(data.decode("utf-8", "surrogateescape").split("\n"), 1):
+        text = line.strip(" \t\r")
+        if not text or text.startswith("#"):
+            continue
+        try:
+            entry = _parse_line(text)
+        except CoordError as error:
+            raise CoordError(Kind.UNTRUSTED, f"{name}:{number}: {error.message}") from error
+        if entry is None:
+            skipped.append(f"{name}:{number}: certificates are not supported, line skipped")
+        else:
+            keys.append(entry)
+    return AllowedSigners(tuple(keys), tuple(skipped))
+
+
+def allowed(entries: Iterable[TrustedKey], agent: Agent, key: KeyText, at: int, namespace: str) -> bool:
+    """Tell whether one of the entries lets the agent sign with the key, at that time, in that namespace."""
+    return any(entry.key == key and _permits(entry, agent, at, namespace) for entry in entries)
+
+
+def _permits(entry: TrustedKey, agent: Agent, at: int, namespace: str) -> bool:
+    return (
+        _matches(entry.principals, agent)
+        and (entry.namespaces is None or _matches(entry.namespaces, namespace))
+        and (entry.valid_after is None or at >= entry.valid_after)
+        and (entry.valid_before is None or at <= entry.valid_before)
+    )
+
+
+def _parse_line(line: str) -> TrustedKey | None:
+    """Return the entry of a line, None for a certificate authority."""
+    found = _PRINCIPALS.match(line)
+    if not found:
+        raise _malformed("expected principals, then options, then a key")
+    principals = tuple((found[1] or found[2]).split(","))
+    rest = line[found.end() :]
+    key = _key_or_none(rest)
+    if key is not None:
+        return TrustedKey(principals, key.text)
+    split = _OPTIONS.match(rest)
+    if not split:
+        raise _malformed("expected options and a key, or a key")
+    options = _parse_options(split[1])
+    if "cert-authority" in options:
+        return None
+    after, before = _parse_time(options.get("valid-after")), _parse_time(options.get("valid-before"))
+    if after is not None and before is not None and before <= after:
+        raise _malformed("valid-before is not after valid-after")
+    spaces = options.get("namespaces")
+    namespaces = None if spaces is None else tuple(spaces.split(","))
+    return TrustedKey(principals, parse_public_line(rest[split.end() :]).text, namespaces, after, before)
+
+
+def _key_or_none(text: str) -> PublicKey | None:
+    """Return the key that the text is; None when it starts with options, which hold no base64 after a blank."""
+    words = text.split(maxsplit=2)
+    return parse_public_line(text) if len(words) > 1 and words[1].startswith("AAAA") else None
+
+
+def _parse_options(text: str) -> dict[str, str]:
+    options: dict[str, str] = {}
+    at = 0
+    while at < len(text):
+        found = _OPTION.match(text, at)
+        if not found:
+            raise _malformed(f"cannot read option {text[at : at + 40]!a}")
+        name, value = found[1].lower(), found[2]
+        if name in options or (name in _VALUED) != (value is not None) or name not in (*_VALUED, "cert-authority"):
+            raise _malformed(f"option {name} is unknown, repeated, or has no value in quotes")
+        options[name] = (value or "").replace('\\"', '"')
+        at = found.end()
+    return options
+
+
+def _parse_time(text: str | None) -> int | None:
+    """Read YYYYMMDD[HHMM[SS]][Z]; like ssh-keygen, without the Z it is the local time of this machine."""
+    if text is None:
+        return None
+    found = _TIME.fullmatch(text)
+    parts = tuple(int(part or 0) for part in found.groups()[:6]) if found else ()
+    if not found or not _is_date(parts):
+        raise _malformed(f"{text!a} is not a time of the form YYYYMMDDHHMMSSZ")
+    return timegm((*parts, 0, 0, 0)) if found[7] else int(time.mktime((*parts, 0, 0, 0)))  # type: ignore[arg-type]
+
+
+def _is_date(parts: tuple[int, ...]) -> bool:
+    from datetime import datetime  # noqa: PLC0415 - only files with times need it
+
+    try:
+        return datetime(*parts).year >= 1970  # type: ignore[arg-type]
+    except ValueError:
+        return False
+
+
+def _matches(patterns: tuple[str, ...], text: str) -> bool:
+    """Match an OpenSSH pattern list: some pattern fits, and no pattern behind a `!` does."""
+    if any(pattern.startswith("!") and _fits(pattern[1:], text) for pattern in patterns):
+        return False
+    return any(_fits(pattern, text) for pattern in patterns if not pattern.startswith("!"))
+
+
+def _fits(pattern: str, text: str) -> bool:
+    """Match `*` and `?`, going back only to the last star: never slow, whatever the pattern."""
+    at = here = 0
+    star, mark = -1, 0
+    while here < len(text):
+        if at < len(pattern) and pattern[at] == "*":
+            star, mark, at = at, here, at + 1
+        elif at < len(pattern) and pattern[at] in ("?", text[here]):
+            at, here = at + 1, here + 1
+        elif star >= 0:
+            mark += 1
+            at, here = star + 1, mark
+        else:
+            return False
+    return not pattern[at:].strip("*")
+
+
+def _malformed(message: str) -> CoordError:
+    return CoordError(Kind.UNTRUSTED, message)
