@@ -11,11 +11,15 @@ from pathlib import Path
 def read_small_file(path: Path, limit: int) -> tuple[bytes, int]:
     """Return content and mode of a regular file; raises OSError, also when it is larger than the limit."""
     # O_NONBLOCK: opening a pipe that nobody writes to would wait for ever
-    with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
-        status = os.fstat(file.fileno())
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "not a regular file", str(path))
-        data = file.read(limit + 1)
+        with open(descriptor, "rb", closefd=False) as file:
+            data = file.read(limit + 1)
+    finally:
+        os.close(descriptor)
     if len(data) > limit:
         raise OSError(errno.EFBIG, f"larger than {limit} bytes", str(path))
     return data, stat.S_IMODE(status.st_mode)
