@@ -12,7 +12,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .venv/.stamp: pyproject.toml
 	@py='$(PYTHON)'; test -n "$$py" || { echo 'make: Python 3.11 or newer is needed and none was found' >&2; exit 1; }; \
 	test -x $(BIN)/python || "$$py" -m venv .venv
-	@$(BIN)/python -m pip install -q -e '.[dev]'
+	@$(BIN)/python -m pip install -qq -e '.[dev]'
 	@touch $@
 
 demo: .venv/.stamp
@@ -27,7 +27,7 @@ lint: .venv/.stamp
 	@$(BIN)/mypy --strict --no-error-summary src
 
 fmt: .venv/.stamp
-	@$(BIN)/ruff check -q --fix .
+	@$(BIN)/ruff check -q --fix --exit-zero .
 	@$(BIN)/ruff format -q .
 
 bench: .venv/.stamp
@@ -40,7 +40,7 @@ docs: .venv/.stamp
 
 package: .venv/.stamp
 	@rm -rf $(WHEELS)
-	@$(BIN)/python -m pip wheel -q --no-deps -w $(WHEELS) .
+	@$(BIN)/python -m pip wheel -qq --no-deps -w $(WHEELS) .
 	@$(BIN)/python -m zipfile -l $(WHEELS)/*.whl > $(WHEELS)/contents
 	@for part in share/man/man1/git-coord.1 git_coord/githooks/; do grep -qF "$$part" $(WHEELS)/contents \
 		|| { echo "make: the wheel lacks $$part" >&2; exit 1; }; done
