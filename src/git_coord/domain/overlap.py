@@ -1,0 +1,87 @@
+"""Whether two items overlap, decided exactly: whether there is a path (or a task) that both cover."""
+
+from __future__ import annotations
+
+from .fold import Fold, fold_name
+from .glob import Glob
+from .items import EVERYTHING, Item, ItemKind
+from .text import is_utf8
+
+
+class Shape:
+    """An item made ready for comparing: folded, split, its glob compiled."""
+
+    __slots__ = ("glob", "is_task", "names", "pinned", "text", "utf8")
+
+    def __init__(self, kind: ItemKind, name: str, pinned: bool, fold: Fold):
+        folded = name if kind is ItemKind.TASK else fold_name(name, fold)
+        self.is_task = kind is ItemKind.TASK
+        self.glob = Glob(name, fold) if kind is ItemKind.GLOB else None
+        self.names = _names(folded) if self.glob is None else self.glob.anchor
+        """The components of a path or task; of a glob those before its first wildcard."""
+        self.pinned = pinned and name != EVERYTHING
+        self.text = f"/{folded}/"
+        self.utf8 = is_utf8(folded)
+
+
+def shape_of(item: Item, fold: Fold) -> Shape:
+    """Compile an item."""
+    return Shape(item.kind, item.name, item.blob is not None, fold)
+
+
+def shape_of_file(path: str, fold: Fold) -> Shape:
+    """Compile the path of a file: what it meets are the items that cover it."""
+    return Shape(ItemKind.PATH, path, True, fold)
+
+
+def shapes_meet(one: Shape, two: Shape) -> bool:
+    """Tell whether the items of two shapes overlap.
+
+    1. Tasks meet tasks, paths and globs meet each other.
+    2. Two paths, or two tasks, meet if one is the other or above it.
+    3. Two globs meet if a path exists that both cover.
+    4. A pinned path, or a file, meets a glob that covers it.
+    5. Any other path also meets a glob that can match something below it.
+    """
+    if one.is_task != two.is_task:  # 1
+        return False
+    if one.glob is None and two.glob is None:  # 2
+        return all(mine == theirs for mine, theirs in zip(one.names, two.names, strict=False))
+    if one.glob is not None and two.glob is not None:  # 3
+        return one.glob.meets(two.glob)
+    path, glob = (two, one.glob) if one.glob is not None else (one, two.glob)
+    assert glob is not None
+    if path.pinned:  # 4
+        return covers_file(glob, path)
+    return glob.may_reach(path.names)  # 5
+
+
+def covers_file(glob: Glob, path: Shape) -> bool:
+    """Tell whether the glob covers the path itself."""
+    longest, second = glob.needles
+    # Needles are folded, and a name that is not UTF-8 is not.
+    if path.utf8 and not (longest in path.text and second in path.text):
+        return False
+    return glob.covers(path.names)
+
+
+def overlaps(a: Item, b: Item, fold: Fold) -> bool:
+    """Tell whether a path or task exists that both items cover, whatever their intents."""
+    return shapes_meet(shape_of(a, fold), shape_of(b, fold))
+
+
+def covers(item: Item, path: str, fold: Fold) -> bool:
+    """Tell whether a file written at this path is the item's business.
+
+    A literal item covers what is at or below it, and also what is above it: a file there would destroy it.
+    """
+    return shapes_meet(shape_of(item, fold), shape_of_file(path, fold))
+
+
+def same_item(a: Item, b: Item, fold: Fold) -> bool:
+    """Tell whether two items are the same thing, so that a claim of one replaces a claim of the other."""
+    return a.kind is b.kind and shape_of(a, fold).text == shape_of(b, fold).text
+
+
+def _names(folded: str) -> tuple[str, ...]:
+    return () if folded == EVERYTHING else tuple(folded.split("/"))
