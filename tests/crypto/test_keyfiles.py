@@ -1,3 +1,5 @@
+"""Key files: made once whatever happens, read without surprises."""
+
 from __future__ import annotations
 
 import os

@@ -1,3 +1,5 @@
+"""Records: stock tools and ours read and write the same bytes, and nothing else is a record."""
+
 from __future__ import annotations
 
 import subprocess

@@ -1,3 +1,5 @@
+"""Signers: every kind of key, and every way in which a signer can let its caller down."""
+
 from __future__ import annotations
 
 import os
@@ -101,6 +103,7 @@ def test_a_key_with_a_passphrase_and_no_agent_ends_as_an_error_that_names_the_si
     error = refusal(SshKeygenSigner(path, key, 60, env).sign, MESSAGE, NAMESPACE)
     assert error.message.startswith(f"cannot sign with key file {path}: ")
     assert "gave no answer" not in error.message
+    assert error.next == f"ssh-add {path}"
     assert refusal(InProcessSigner, path).message == (
         f"cannot sign with key file {path}: it is protected by a passphrase"
     )

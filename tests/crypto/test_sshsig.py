@@ -1,3 +1,5 @@
+"""The codec: what ssh-keygen writes survives the round trip, every other spelling is refused."""
+
 from __future__ import annotations
 
 import base64

@@ -1,3 +1,5 @@
+"""Allowed-signers files: read as ssh-keygen reads them, and refused whole when one line is bad."""
+
 from __future__ import annotations
 
 import os

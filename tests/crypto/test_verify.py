@@ -1,3 +1,5 @@
+"""Verification, cross-tested against the real ssh-keygen both ways."""
+
 from __future__ import annotations
 
 import hashlib

@@ -5,7 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def read_small_file(path: Path, limit: int) -> tuple[bytes, int]:

@@ -13,13 +13,16 @@ import contextlib
 import os
 import shlex
 from collections.abc import Iterator
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..domain.ids import KeyText
 from ..errors import CoordError, Kind
 from ._files import read_small_file
 from .sshsig import PublicKey, key_from_blob, parse_public_line
 from .wire import Reader
+
+if TYPE_CHECKING:
+    from pathlib import Path  # cold start: its import takes 4 ms
 
 _LIMIT = 64 * 1024
 _PRIVATE = b"-----BEGIN "
@@ -34,7 +37,7 @@ def load_public_key(path: Path) -> KeyText:
     if not data.startswith(_PRIVATE):
         return _public_line(path, data).text
     if data.startswith(_HEADER):
-        return _public_half(path, data).text
+        return _open_envelope(path, data)[1].text
     public = public_path(path)  # older formats do not show the public half without the passphrase
     if not public.exists():
         command = f"ssh-keygen -y -f {shlex.quote(str(path))} > {shlex.quote(str(public))}"
@@ -53,6 +56,12 @@ def generate_key(path: Path, comment: str) -> KeyText:
         return _generate(path, comment)
     except OSError as error:
         raise CoordError(Kind.ERROR, f"cannot make key file {path}: {error.strerror}") from error
+
+
+def is_locked(path: Path) -> bool:
+    """Tell whether a private key file is known to need a passphrase; raises ERROR."""
+    data = read_key_file(path)
+    return data.startswith(_HEADER) and _open_envelope(path, data)[0] != b"none"
 
 
 def read_key_file(path: Path) -> bytes:
@@ -135,17 +144,17 @@ def _public_line(path: Path, data: bytes) -> PublicKey:
         raise CoordError(Kind.ERROR, f"key file {path}: {error.message}") from error
 
 
-def _public_half(path: Path, data: bytes) -> PublicKey:
-    """Read the public key that an OpenSSH private key file holds in the clear."""
+def _open_envelope(path: Path, data: bytes) -> tuple[bytes, PublicKey]:
+    """Read what an OpenSSH private key file holds in the clear: the cipher of the rest, and the public key."""
     body = data.removeprefix(_HEADER).partition(_FOOTER)[0]
     try:
         fields = Reader(binascii.a2b_base64(body))
         if fields.take(len(_MAGIC)) != _MAGIC:
             raise CoordError(Kind.ERROR, "not an OpenSSH private key")
-        _cipher, _kdf, _options, count = fields.string(), fields.string(), fields.string(), fields.uint32()
+        cipher, _kdf, _options, count = fields.string(), fields.string(), fields.string(), fields.uint32()
         if count != 1:
             raise CoordError(Kind.ERROR, "holds more than one key")
-        return key_from_blob(fields.string())
+        return cipher, key_from_blob(fields.string())
     except binascii.Error as error:
         raise CoordError(Kind.ERROR, f"key file {path}: not base64") from error
     except CoordError as error:

@@ -8,13 +8,15 @@ import shlex
 import signal
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ..domain.ids import KeyText
 from ..errors import CoordError, Kind
-from ._keyfiles import generate_key, load_public_key, read_key_file
+from ._keyfiles import generate_key, is_locked, load_public_key, read_key_file
 from .sshsig import NAMESPACE, ROTATE_NAMESPACE, Signature, decode_armor, encode_armor, signed_payload
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = [
     "NAMESPACE",
@@ -87,7 +89,10 @@ class SshKeygenSigner:
         return out
 
     def _trouble(self, what: str) -> CoordError:
-        command = f"ssh-keygen -Y sign -n {NAMESPACE} -f {shlex.quote(str(self.path))} < /dev/null"
+        path = shlex.quote(str(self.path))
+        command = (
+            f"ssh-add {path}" if is_locked(self.path) else f"ssh-keygen -Y sign -n {NAMESPACE} -f {path} < /dev/null"
+        )
         return CoordError(Kind.ERROR, f"cannot sign with key file {self.path}: {what}", next=command)
 
 

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import re
 import time
-from calendar import timegm
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..domain.ids import Agent, KeyText
 from ..errors import CoordError, Kind
 from ._files import read_small_file
 from .sshsig import PublicKey, parse_public_line
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _LIMIT = 4 * 1024 * 1024
 _PRINCIPALS = re.compile(r'(?:"([^"]+)"|([^\s"]+))[ \t]+(?=\S)')
@@ -133,23 +135,25 @@ def _parse_options(text: str) -> dict[str, str]:
 
 
 def _parse_time(text: str | None) -> int | None:
-    """Read YYYYMMDD[HHMM[SS]][Z]; like ssh-keygen, without the Z it is the local time of this machine."""
+    """Read YYYYMMDD[HHMM[SS]][Z]; like ssh-keygen, without the Z it is this machine's local standard time."""
+    from datetime import UTC, datetime  # noqa: PLC0415 - only files with times need it
+
     if text is None:
         return None
     found = _TIME.fullmatch(text)
-    parts = tuple(int(part or 0) for part in found.groups()[:6]) if found else ()
-    if not found or not _is_date(parts):
-        raise _malformed(f"{text!a} is not a time of the form YYYYMMDDHHMMSSZ")
-    return timegm((*parts, 0, 0, 0)) if found[7] else int(time.mktime((*parts, 0, 0, 0)))  # type: ignore[arg-type]
-
-
-def _is_date(parts: tuple[int, ...]) -> bool:
-    from datetime import datetime  # noqa: PLC0415 - only files with times need it
-
+    if not found:
+        raise _not_a_time(text)
+    year, month, day, hour, minute, second = (int(part or 0) for part in found.groups()[:6])
     try:
-        return datetime(*parts).year >= 1970  # type: ignore[arg-type]
-    except ValueError:
-        return False
+        moment = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
+        local = time.mktime((year, month, day, hour, minute, second, 0, 0, 0))
+    except (ValueError, OverflowError):
+        raise _not_a_time(text) from None
+    return int(moment.timestamp() if found[7] else local)
+
+
+def _not_a_time(text: str) -> CoordError:
+    return _malformed(f"{text!a} is not a time of the form YYYYMMDDHHMMSSZ")
 
 
 def _matches(patterns: tuple[str, ...], text: str) -> bool:
