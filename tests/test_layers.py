@@ -172,7 +172,7 @@ def _scopes(source: Source) -> Iterator[tuple[str, bool, list[Literal]]]:
 
 
 def _is_refspec(text: str) -> bool:
-    return text == "+" or ":" in text or text.startswith("+refs")
+    return ":" in text or text.startswith("+refs")
 
 
 def long_files(sources: list[Source]) -> list[str]:
