@@ -15,6 +15,9 @@ class Clock(Protocol):
     def monotonic(self) -> float:
         """Return seconds on a clock that never goes back."""
 
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+
 
 class SystemClock:
     """The machine's clocks."""
@@ -26,3 +29,7 @@ class SystemClock:
     def monotonic(self) -> float:
         """Return seconds on a clock that never goes back."""
         return time.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        time.sleep(seconds)

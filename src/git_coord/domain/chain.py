@@ -1,4 +1,4 @@
-"""A ledger commit as a function of its parent and the operations it places; used by whoever writes and whoever checks."""
+"""A ledger commit as a function of its parent and the operations it places, for whoever writes or checks one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from . import layout, message
 from .ids import Agent, KeyText, Oid
-from .ledger import Outcome, apply, born
+from .ledger import Change, Outcome, apply, born
 from .merkle import GitObject, Tree, hash_object
 from .placing import MAX_PLACED, fault, turn_order
 from .state import State
@@ -108,7 +108,7 @@ class _Writer:
         self._algorithm = algorithm
         self._blobs: dict[str, GitObject] = {}
 
-    def place(self, index: int, sealed: Sealed, state: State, changes: Sequence[layout.Change]) -> None:
+    def place(self, index: int, sealed: Sealed, state: State, changes: Sequence[Change]) -> None:
         self.write([layout.File(layout.operation_path(index), sealed.record)])
         self.write(layout.changed_files(state, sealed.op, sealed.record, changes))
 

@@ -142,7 +142,12 @@ def _decode_path(value: Any) -> str:
     """Read any repository-relative name, as receipts list them; unlike an item's it need not be claimable."""
     if isinstance(value, str) and value and "\0" not in value:
         return value
-    if isinstance(value, dict) and value.keys() == {"b64"} and isinstance(value["b64"], str) and _is_base64(value["b64"]):
+    if (
+        isinstance(value, dict)
+        and value.keys() == {"b64"}
+        and isinstance(value["b64"], str)
+        and _is_base64(value["b64"])
+    ):
         name = base64.b64decode(value["b64"]).decode("utf-8", "surrogateescape")
         if isinstance(_encode_path(name), dict) and "\0" not in name:
             return name
@@ -164,7 +169,7 @@ item = Field(item_from_json, item_to_json)
 
 def _read_stamp(value: Any) -> int:
     if not isinstance(value, str):
-        raise ValueError("a time like 2026-01-31T12:00:00Z")  # noqa: TRY004 - every reader raises ValueError
+        raise ValueError("a time like 2026-01-31T12:00:00Z")
     try:
         return parse_stamp(value)
     except ValueError:

@@ -194,9 +194,7 @@ def _renew(state: State, op: Renew) -> Outcome:
             return Refused(state, Refusal.NOT_HELD)
         if len(renewal.pins) != len(claim.items):
             return Refused(state, Refusal.ITEMS)
-        renewed = replace(
-            claim, renewed=op.at, ttl=op.ttl, lease=op.lease, pins=renewal.pins, stamps=renewal.stamps
-        )
+        renewed = replace(claim, renewed=op.at, ttl=op.ttl, lease=op.lease, pins=renewal.pins, stamps=renewal.stamps)
         changes.append(Change(claim, renewed))
     return Done(_changed(state, changes), tuple(changes))
 
@@ -265,5 +263,14 @@ _RULES: dict[type[Operation], Callable[[State, Any], Outcome]] = {
 }
 
 __all__ = [
-    "Change", "Conflict", "Done", "Granted", "Outcome", "Refusal", "Refused", "apply", "born", "conflicts",
+    "Change",
+    "Conflict",
+    "Done",
+    "Granted",
+    "Outcome",
+    "Refusal",
+    "Refused",
+    "apply",
+    "born",
+    "conflicts",
 ]

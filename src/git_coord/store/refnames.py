@@ -31,6 +31,8 @@ class Name(NamedTuple):
 
 
 DEFAULT_PREFIX = "refs/coord"
+BRANCH_PREFIX = "refs/heads/coord"
+"""What `coord.refPrefix` is set to on hosts that take only branches."""
 LIVE = "refs/coord/"
 FETCHED = "refs/coord-remote/"
 _LOCAL = "refs/coord-local/"

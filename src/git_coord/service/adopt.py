@@ -1,0 +1,123 @@
+"""Walk a ledger from what was verified to a new tip, believing nothing: signatures, rules, and the commit's own id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from git_coord.domain import chain, layout
+from git_coord.domain.chain import Extension, Head, Placed, Sealed
+from git_coord.domain.ids import Nonce, Oid
+from git_coord.domain.merkle import GitObject, parse_tree, tree_of
+from git_coord.domain.placing import MAX_PLACED, fault, root_fault
+from git_coord.domain.statements import CLAIM_LIMIT
+from git_coord.errors import CoordError, Kind
+from git_coord.store.interface import Store
+
+from .context import Coord
+from .records import open_operation, opened_blobs
+
+CHUNK = 128
+"""Commits read at a time: enough to make process starts cheap, little enough to keep memory flat."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """The first commit of a chain that does not follow from its parent, and why."""
+
+    commit: Oid
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """How far a chain verified: `head` is its last good commit, `fault` what stopped it."""
+
+    head: Head | None
+    placed: dict[Nonce, Placed]
+    commits: tuple[Oid, ...]
+    fault: Fault | None
+
+
+def load_head(store: Store, oid: Oid) -> Head:
+    """Return a head that was verified before, read back from its commit and tree."""
+    rows = store.listing(oid)
+    blobs = [row for row in rows if row.type == "blob" and not row.path.startswith(layout.OPERATIONS + "/")]
+    commit, *contents = store.read([oid, *(row.oid for row in blobs)])
+    if commit is None or None in contents:
+        raise CoordError(Kind.UNTRUSTED, f"the ledger at {oid[:10]} has missing objects", next="git coord doctor")
+    files = {row.path: content.data for row, content in zip(blobs, contents, strict=True) if content}
+    return Head(oid, commit_date(commit.data), layout.load_state(files), tree_of(rows))
+
+
+def commit_date(commit: bytes) -> int:
+    """Return the committer date of a raw commit, seconds since the epoch."""
+    line = next(line for line in commit.split(b"\n") if line.startswith(b"committer "))
+    return int(line.rsplit(b" ", 2)[1])
+
+
+def walk(coord: Coord, known: Head | None, commits: Sequence[Oid]) -> Walk:
+    """Verify commits one after the other on top of `known` (None: the first must be a root)."""
+    head, placed, good = known, dict[Nonce, Placed](), list[Oid]()
+    for oid, operations in _read(coord, commits):
+        made = _rebuild(coord, head, operations)
+        if isinstance(made, str):
+            return Walk(head, placed, tuple(good), Fault(oid, made))
+        if made.head.oid != oid:
+            reason = "it does not follow from its parent and its operations"
+            return Walk(head, placed, tuple(good), Fault(oid, reason))
+        head = made.head
+        good.append(oid)
+        placed.update((entry.sealed.op.nonce, entry) for entry in made.placed)
+    return Walk(head, placed, tuple(good), None)
+
+
+def _read(coord: Coord, commits: Sequence[Oid]) -> Iterator[tuple[Oid, list[Sealed] | str]]:
+    """Yield each commit with its operations, or with the reason why they cannot be read."""
+    for start in range(0, len(commits), CHUNK):
+        part = commits[start : start + CHUNK]
+        trees = coord.store.read([f"{oid}:{layout.OPERATIONS}" for oid in part])
+        width = 20 if coord.store.algorithm == "sha1" else 32
+        rows = [parse_tree(tree.data, width) if tree else [] for tree in trees]
+        wanted = [oid for entries in rows for _, _, oid in entries[:MAX_PLACED]]
+        blobs = coord.store.read(wanted, CLAIM_LIMIT)
+        contents = dict(zip(wanted, zip(blobs, opened_blobs(coord, blobs), strict=True), strict=True))
+        for oid, entries in zip(part, rows, strict=True):
+            opened = [contents[blob][1] for _, _, blob in entries[:MAX_PLACED]]
+            if entries and None not in opened:
+                yield oid, [sealed for sealed in opened if sealed]
+                continue
+            blob = next((contents[blob][0] for _, _, blob in entries[:MAX_PLACED] if contents[blob][1] is None), None)
+            yield oid, "it places no operation" if not entries else _why(blob)
+
+
+def _why(blob: GitObject | None) -> str:
+    """Return why an operation is not believed; only asked for when a chain is refused."""
+    if blob is None:
+        return "an operation of it is missing"
+    try:
+        open_operation(blob.data)
+    except CoordError as trouble:
+        return trouble.message
+    return "an operation of it is not a record"
+
+
+def _rebuild(coord: Coord, head: Head | None, operations: list[Sealed] | str) -> Extension | str:
+    """Return the commit that these operations make here, or why they make none."""
+    if isinstance(operations, str):
+        return operations
+    if head is None:
+        wrong = root_fault(operations[0].op, operations[0].key)
+        return wrong or chain.root(operations[0], coord.store.algorithm)
+    made = chain.extend(head, operations, coord.store.algorithm)
+    if made is None or len(made.placed) != len(operations):
+        return _refusal(head, operations)
+    return made
+
+
+def _refusal(head: Head, operations: list[Sealed]) -> str:
+    """Name the first operation that may not be placed, as far as one can be told alone."""
+    for sealed in operations:
+        if reason := fault(head.state, sealed.op, sealed.key):
+            return f"{sealed.op.KIND} of {sealed.op.agent} cannot be placed: {reason}"
+    return "an operation of it cannot be placed there"

@@ -1,0 +1,89 @@
+"""What every verb works with: one repository, one agent, and the means passed in by `app.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from git_coord.clock import Clock
+from git_coord.crypto.keys import Signer
+from git_coord.domain.chain import Head, Placed, Sealed
+from git_coord.domain.ids import Agent, Nonce, Oid, Session
+from git_coord.errors import CoordError, Kind
+from git_coord.store.interface import Remote, Store
+from git_coord.store.refnames import Ref
+
+from .files import CoordFiles
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who acts: the agent's name and the session of this work context."""
+
+    agent: Agent
+    session: Session
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The `coord.*` values that services heed; times in seconds."""
+
+    freshness: int = 60
+    min_ttl_remote: int = 300
+    min_ttl_local: int = 1
+    offline: str = "deny"
+    keeps_history: bool = False
+    """Replaced refs take the previous commit as parent, for hosts that take only branches (`coord.refPrefix`)."""
+    pinned_root: Oid | None = None
+    pinned_repo: str | None = None
+    share: str = "basic"
+
+
+@dataclass(slots=True)
+class Coord:
+    """One repository and one agent at work; `head` is the ledger as this process last verified it."""
+
+    store: Store
+    remote: Remote | None
+    files: CoordFiles
+    clock: Clock
+    nonce: Callable[[], Nonce]
+    jitter: Callable[[], float]
+    settings: Settings
+    identity: Identity | None = None
+    signer: Signer | None = None
+    policy_signer: Callable[[], Signer] | None = None
+    notice: Callable[[str], None] = lambda _text: None
+    head: Head | None = None
+    outcomes: dict[Nonce, Placed] = field(default_factory=dict)
+    opened: dict[Oid, Sealed | None] = field(default_factory=dict)
+    fetched_at: float | None = None
+    """`clock.monotonic()` of the fetch that this command made, None before."""
+
+    @property
+    def me(self) -> Identity:
+        """The acting identity; raises CoordError(ERROR) when none is configured."""
+        if self.identity is None:
+            raise CoordError(Kind.ERROR, "no agent name here", next="git coord init --agent NAME")
+        return self.identity
+
+    @property
+    def known(self) -> Head:
+        """The verified ledger head; raises CoordError(ERROR) when there is no ledger."""
+        if self.head is None:
+            raise CoordError(Kind.ERROR, "git coord is not set up in this repository", next="git coord init")
+        return self.head
+
+    @property
+    def own_signer(self) -> Signer:
+        """The agent's signer; raises CoordError(ERROR) when its key is not here."""
+        if self.signer is None:
+            raise CoordError(Kind.ERROR, f"no key of {self.me.agent} on this machine", next="git coord init")
+        return self.signer
+
+    def note_placed(self, placed: Mapping[Nonce, Placed]) -> None:
+        """Remember what became of operations seen on the way to the present head."""
+        self.outcomes.update(placed)
+
+
+RefValues = dict[Ref, Oid]

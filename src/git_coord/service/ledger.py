@@ -1,0 +1,175 @@
+"""The local ledger: open it, take what others moved, advance it; promises 3 and 6 of the design are kept here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from git_coord.domain import chain
+from git_coord.domain.chain import Extension, Head, Sealed
+from git_coord.domain.ids import Agent, Nonce, Oid
+from git_coord.domain.state import State
+from git_coord.errors import CoordError, Kind
+from git_coord.store import refnames
+from git_coord.store.interface import ABSENT, Absent, RefUpdate, Swap
+from git_coord.store.refnames import LEDGER, SEEN, Ref
+
+from .adopt import Walk, load_head, walk
+from .context import Coord
+from .requests import pending, read_requests
+
+
+def open_ledger(coord: Coord) -> Head | None:
+    """Load the verified head of this clone into `coord.head`, healing a live ref that somebody else moved.
+
+    1. No ledger here: None. 2. Live and seen agree: loaded, nothing is verified twice. 3. The live ref is ahead of
+    what was verified: verified now. 4. It went back or vanished: put forward again, and said. 5. It diverged or is bad:
+    CoordError(UNTRUSTED).
+    """
+    values = coord.store.refs(LEDGER, SEEN)
+    live, seen = values.get(LEDGER), values.get(SEEN)
+    if seen is None:
+        if live is not None:
+            _take(coord, live, live, None)
+        return coord.head
+    if coord.head is None or coord.head.oid != seen:
+        coord.head = load_head(coord.store, seen)
+    if live is None or live != seen:
+        _heal(coord, live, seen)
+    return coord.head
+
+
+def _heal(coord: Coord, live: Oid | None, seen: Oid) -> None:
+    if live is not None and live not in coord.store.history(seen, None):
+        _take(coord, live, live, seen)
+        return
+    moved = coord.store.swap([RefUpdate(LEDGER, seen, ABSENT if live is None else live)], "restore")
+    if moved is Swap.MOVED:
+        what = "had vanished" if live is None else f"had gone back to {live[:10]}"
+        coord.notice(f"the local ledger {what}; put forward again to {seen[:10]}")
+
+
+def verified(coord: Coord, tip: Oid) -> Walk:
+    """Return how far the chain to `tip` verifies on top of the present head."""
+    known = coord.head
+    commits = coord.store.history(tip, known.oid if known else None)
+    if known is None:
+        return walk(coord, None, commits)
+    first = coord.store.read([commits[0]])[0] if commits else None
+    if commits and first and f"parent {known.oid}".encode("ascii") not in first.data.split(b"\n\n")[0].split(b"\n"):
+        raise CoordError(
+            Kind.UNTRUSTED,
+            f"the ledger at {tip[:10]} does not contain {known.oid[:10]}, which this clone verified",
+            next="git coord doctor --repair-ledger",
+            data={"commit": tip, "kept": known.oid},
+        )
+    return walk(coord, known, commits)
+
+
+def _take(coord: Coord, tip: Oid, live: Oid | Absent, seen: Oid | None) -> None:
+    """Adopt a verified chain: move live and seen refs together, up to the last good commit; then report a bad one."""
+    done = verified(coord, tip)
+    check_anchors(coord, done)
+    if done.head is not None and done.fault is None:
+        advance(coord, done, live, seen)
+    if done.fault is not None:
+        raise untrusted(done)
+
+
+def advance(coord: Coord, done: Walk, live: Oid | Absent, seen: Oid | None) -> bool:
+    """Move this clone's ledger and seen refs to the end of a walk; False when another process moved them meanwhile."""
+    assert done.head is not None
+    updates = [RefUpdate(LEDGER, done.head.oid, live), RefUpdate(SEEN, done.head.oid, seen or ABSENT)]
+    if coord.store.swap(updates, "adopt") is not Swap.MOVED:
+        return False
+    coord.head = done.head
+    coord.note_placed(done.placed)
+    return True
+
+
+def untrusted(done: Walk) -> CoordError:
+    """Return the error for a chain with a bad commit."""
+    assert done.fault is not None
+    kept = done.head.oid if done.head else None
+    return CoordError(
+        Kind.UNTRUSTED,
+        f"refused to adopt the ledger: commit {done.fault.commit[:10]}: {done.fault.reason}",
+        next=f"ask who pushed {done.fault.commit[:10]}; then git coord doctor --repair-ledger",
+        data={"commit": done.fault.commit, "reason": done.fault.reason, "kept": kept},
+    )
+
+
+def check_anchors(coord: Coord, done: Walk) -> None:
+    """Refuse a ledger on a clone without memory that lacks what its own refs and pins name.
+
+    Anchors are the root and UUID pinned in `.coord.toml` and every `head` that a request names which is not `void`.
+    """
+    if coord.head is not None or done.head is None:
+        return
+    state, chain_ids = done.head.state, set(done.commits)
+    pinned_root, pinned_repo = coord.settings.pinned_root, coord.settings.pinned_repo
+    if pinned_repo is not None and state.repo != pinned_repo:
+        raise CoordError(Kind.UNTRUSTED, f"the ledger is {state.repo}, but .coord.toml pins {pinned_repo}")
+    if pinned_root is not None and pinned_root != done.commits[0]:
+        raise CoordError(Kind.UNTRUSTED, f"the ledger begins at {done.commits[0]}, but .coord.toml pins {pinned_root}")
+    for agent, head in coord_anchors(coord, done.head):
+        if head not in chain_ids and head not in state.policy.void:
+            raise CoordError(
+                Kind.UNTRUSTED,
+                f"the ledger has gone back: {agent} signed that it contained {head[:10]}",
+                next="git coord doctor",
+                data={"agent": agent, "head": head},
+            )
+
+
+def coord_anchors(coord: Coord, head: Head) -> Iterable[tuple[Agent, Oid]]:
+    """Yield the heads that validly signed requests of members name."""
+    for is_fetched in (True, False):
+        for request in read_requests(coord, fetched=is_fetched):
+            for sealed in request.operations.values():
+                member = head.state.agents.get(request.agent)
+                if sealed and member and sealed.op.head and sealed.key in {since.key for since in member.keys}:
+                    yield request.agent, sealed.op.head
+
+
+def place_locally(coord: Coord, made: Extension) -> bool:
+    """Move ledger and seen refs from the present head to its extension, in one transaction."""
+    head = coord.known
+    coord.store.write(made.objects)
+    updates = [RefUpdate(LEDGER, made.head.oid, head.oid), RefUpdate(SEEN, made.head.oid, head.oid)]
+    if coord.store.swap(updates, "place") is not Swap.MOVED:
+        return False
+    take_extension(coord, made)
+    return True
+
+
+def take_extension(coord: Coord, made: Extension) -> None:
+    """Let the process see the extension as its head."""
+    coord.head = made.head
+    coord.note_placed({entry.sealed.op.nonce: entry for entry in made.placed})
+
+
+def candidates(coord: Coord, extra: Iterable[Sealed] = ()) -> list[Sealed]:
+    """Return every pending operation this clone can see: its own agents', and with a remote the fetched ones."""
+    found = {sealed.op.nonce: sealed for sealed in pending(coord, read_requests(coord, fetched=False))}
+    if coord.remote is not None:
+        found |= {sealed.op.nonce: sealed for sealed in pending(coord, read_requests(coord, fetched=True))}
+    found |= {sealed.op.nonce: sealed for sealed in extra}
+    return list(found.values())
+
+
+def view(coord: Coord) -> tuple[State, frozenset[Nonce]]:
+    """Return the state as this clone sees it: the verified head, then its own pending operations (unconfirmed)."""
+    if coord.remote is None:
+        return coord.known.state, frozenset()
+    mine = pending(coord, read_requests(coord, fetched=False))
+    made = chain.extend(coord.known, mine, coord.store.algorithm) if mine else None
+    if made is None:
+        return coord.known.state, frozenset()
+    fresh = {entry.sealed.op.nonce for entry in made.placed}
+    return made.head.state, frozenset(nonce for nonce in made.head.state.claims if nonce in fresh)
+
+
+def fetched_ledger(coord: Coord) -> Oid | None:
+    """Return the ledger's tip as last fetched, not yet verified."""
+    ref: Ref = refnames.FETCHED_LEDGER
+    return coord.store.refs(ref).get(ref)

@@ -1,0 +1,180 @@
+"""Publish an operation and see it placed: by our own swap, or by somebody who helped; locally or through the remote."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from git_coord.crypto.keys import Signer
+from git_coord.domain import chain
+from git_coord.domain.chain import Extension, Sealed
+from git_coord.domain.ledger import Outcome
+from git_coord.domain.placing import MAX_PLACED, fault
+from git_coord.domain.statements import Operation
+from git_coord.errors import CoordError, Kind
+from git_coord.store.interface import PushStatus, RefUpdate, Swap
+from git_coord.store.refnames import LEDGER, SEEN
+
+from .context import Coord
+from .ledger import candidates, fetched_ledger, open_ledger, place_locally, take_extension
+from .remote_ledger import (
+    LEDGER_FAMILIES,
+    fetch_and_adopt,
+    host_refusal,
+    own_updates,
+    refused_by_host,
+    remote_of,
+)
+from .requests import Draft, draft, publish, read_requests
+from .retry import attempts
+
+PLACE_SECONDS = 60
+"""How long one command fights for its place before it says so; helping ends it in two or three pushes."""
+MAX_UNMOVED = 3
+"""Pushes refused while the remote's ledger did not move, before that counts as the host's refusal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """A published operation and what became of it; `outcome` is None while the remote could not be asked."""
+
+    sealed: Sealed
+    outcome: Outcome | None
+
+
+class UnreachableError(CoordError):
+    """The operation is published here, and whether the remote has it is not known."""
+
+    def __init__(self, sealed: Sealed, cause: CoordError) -> None:
+        """Keep the cause's words and the operation, which a `cancel` may have to follow."""
+        super().__init__(Kind.UNKNOWN, cause.message, next=cause.next, data=cause.data)
+        self.sealed = sealed
+
+
+def submit(coord: Coord, make: Callable[[int], Operation], signer: Signer | None = None) -> Submitted:
+    """Publish and place one operation of the acting agent.
+
+    Raises `UnreachableError` when the remote gave no answer, CoordError(UNKNOWN) when it refuses our refs,
+    CoordError(UNTRUSTED) for a bad ledger there, CoordError(ERROR) when the operation cannot be placed.
+    """
+    by = signer or coord.own_signer
+    if coord.remote is None:
+        return _submit_locally(coord, make, by)
+    made = publish(coord, make, by)
+    return Submitted(made.sealed, place_at_remote(coord, made.sealed))
+
+
+def _submit_locally(coord: Coord, make: Callable[[int], Operation], signer: Signer) -> Submitted:
+    """Publish and place in one transaction when nobody is in the way; else publish, then fight for the place."""
+    made = draft(coord, make, signer, read_requests(coord, fetched=False))
+    extension = chain.extend(coord.known, candidates(coord, [made.sealed]), coord.store.algorithm)
+    if extension and _places(extension, made.sealed) and _swap_both(coord, made, extension):
+        return Submitted(made.sealed, _outcome(coord, made.sealed))
+    made = publish(coord, make, signer)
+    return Submitted(made.sealed, _place_locally(coord, made.sealed))
+
+
+def _swap_both(coord: Coord, made: Draft, extension: Extension) -> bool:
+    """Move request ref, ledger and seen together, so that no process ever sees the one without the other."""
+    old = coord.known.oid
+    coord.store.write([*made.objects, *extension.objects])
+    new = extension.head.oid
+    updates = [made.update, RefUpdate(LEDGER, new, old), RefUpdate(SEEN, new, old)]
+    if coord.store.swap(updates, "place") is not Swap.MOVED:
+        return False
+    take_extension(coord, extension)
+    return True
+
+
+def _place_locally(coord: Coord, sealed: Sealed) -> Outcome | None:
+    for _ in attempts(coord.clock, coord.jitter, seconds=PLACE_SECONDS):
+        open_ledger(coord)
+        if _is_placed(coord, sealed):
+            return _outcome(coord, sealed)
+        made = _extension(coord, sealed)
+        if place_locally(coord, made) and _is_placed(coord, sealed):
+            return _outcome(coord, sealed)
+    raise CoordError(Kind.ERROR, "the ledger stays locked by other processes", next="git coord doctor")
+
+
+def place_at_remote(coord: Coord, sealed: Sealed) -> Outcome | None:
+    """Push the ledger with the operation placed; on any failure re-read the remote and see what became of it."""
+    unmoved = 0
+    for _ in attempts(coord.clock, coord.jitter, seconds=PLACE_SECONDS, first_wait=0.05):
+        if _is_placed(coord, sealed):
+            return _outcome(coord, sealed)
+        before = coord.known.oid
+        reason = _push_once(coord, sealed)
+        if _is_placed(coord, sealed):
+            return _outcome(coord, sealed)
+        unmoved = unmoved + 1 if reason is not None and fetched_ledger(coord) == before else 0
+        if reason is not None and unmoved == MAX_UNMOVED:
+            raise host_refusal(coord, reason)
+    raise CoordError(Kind.UNKNOWN, f"{remote_of(coord).name} stays busy", next="git coord sync")
+
+
+def _push_once(coord: Coord, sealed: Sealed) -> str | None:
+    """Push once; None when our ledger landed, else the host's words, after the remote was read again."""
+    made = _extension(coord, sealed)
+    move = RefUpdate(LEDGER, made.head.oid, coord.known.oid)
+    mine = own_updates(coord, [coord.me.agent])
+    try:
+        coord.store.write(made.objects)
+        results = remote_of(coord).push([move, *mine])
+    except CoordError as trouble:
+        return _after_silence(coord, sealed, trouble)
+    if results[0].status is not PushStatus.REJECTED:
+        _land(coord, made)
+        return None
+    if final := refused_by_host(results):
+        raise host_refusal(coord, final)
+    fetch_and_adopt(coord, LEDGER_FAMILIES)
+    return results[0].reason
+
+
+def _after_silence(coord: Coord, sealed: Sealed, trouble: CoordError) -> str:
+    """Ask what became of a push that ended without an answer; who cannot ask does not know."""
+    if trouble.kind is not Kind.UNKNOWN:
+        raise trouble
+    try:
+        fetch_and_adopt(coord, LEDGER_FAMILIES)
+    except CoordError as still:
+        if still.kind is not Kind.UNKNOWN:
+            raise
+        raise UnreachableError(sealed, still) from None
+    return trouble.message
+
+
+def _land(coord: Coord, made: Extension) -> None:
+    """Move the local ledger to what the remote confirmed; another process of this clone may have been first."""
+    old = coord.known.oid
+    updates = [RefUpdate(LEDGER, made.head.oid, old), RefUpdate(SEEN, made.head.oid, old)]
+    coord.store.swap(updates, "confirmed")
+    take_extension(coord, made)
+    coord.files.write("synced", f"{coord.clock.now()}\n".encode("ascii"))
+
+
+def _extension(coord: Coord, sealed: Sealed) -> Extension:
+    """Return the commit that places everything pending, ours included; raises CoordError when ours cannot be placed."""
+    made = chain.extend(coord.known, candidates(coord, [sealed]), coord.store.algorithm)
+    if made is not None and (_places(made, sealed) or len(made.placed) == MAX_PLACED):
+        return made
+    reason = fault(coord.known.state, sealed.op, sealed.key) or "an earlier operation of its agent is in the way"
+    raise CoordError(
+        Kind.ERROR,
+        f"{sealed.op.KIND} of {sealed.op.agent} cannot be placed: {reason}",
+        next="git coord doctor",
+        data={"reason": reason},
+    )
+
+
+def _places(made: Extension, sealed: Sealed) -> bool:
+    return any(entry.sealed.op.nonce == sealed.op.nonce for entry in made.placed)
+
+
+def _is_placed(coord: Coord, sealed: Sealed) -> bool:
+    return sealed.op.nonce in coord.outcomes
+
+
+def _outcome(coord: Coord, sealed: Sealed) -> Outcome | None:
+    return coord.outcomes[sealed.op.nonce].outcome

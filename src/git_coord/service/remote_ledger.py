@@ -1,0 +1,111 @@
+"""The ledger at the remote: fetch and adopt it, push it forward, and tell contention from refusal."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from git_coord.domain.ids import Agent, Oid
+from git_coord.errors import CoordError, Kind
+from git_coord.store import refnames
+from git_coord.store.interface import ABSENT, PushedRef, PushStatus, RefUpdate, Remote
+from git_coord.store.refnames import LEDGER, SEEN, Family, Ref
+
+from .context import Coord
+from .ledger import advance, check_anchors, fetched_ledger, open_ledger, untrusted, verified
+
+SYNC_FAMILIES = (Family.CLAIMS, Family.REQUESTS, Family.POSTS)
+LEDGER_FAMILIES = (Family.CLAIMS, Family.REQUESTS)
+OWNED = (Family.REQUESTS, Family.PRESENCE, Family.POSTS, Family.NOTES)
+
+
+def remote_of(coord: Coord) -> Remote:
+    """Return the remote; the caller checked that there is one."""
+    assert coord.remote is not None
+    return coord.remote
+
+
+def fetch_and_adopt(coord: Coord, families: Collection[Family] = SYNC_FAMILIES) -> None:
+    """Fetch, verify, adopt. Raises CoordError(UNKNOWN) without an answer, CoordError(UNTRUSTED) for a bad ledger."""
+    remote_of(coord).fetch(families)
+    coord.fetched_at = coord.clock.monotonic()
+    adopt_fetched(coord)
+    coord.files.write("synced", f"{coord.clock.now()}\n".encode("ascii"))
+
+
+def adopt_fetched(coord: Coord) -> None:
+    """Take the fetched ledger as this clone's.
+
+    1. The same: nothing. 2. Ahead: verified and adopted up to its end, or to its last good commit with an error.
+    3. Gone back or vanished: pushed forward again from what was verified, and said. 4. Diverged: CoordError(UNTRUSTED).
+    """
+    for _ in range(3):
+        tip = fetched_ledger(coord)
+        if coord.head is not None and tip == coord.head.oid:
+            return
+        if coord.head is not None and (tip is None or _is_older(coord, tip)):
+            _push_forward(coord, tip)
+            return
+        if tip is None or _adopt(coord, tip):
+            return
+        coord.head = None
+        open_ledger(coord)
+
+
+def _is_older(coord: Coord, tip: Oid) -> bool:
+    return tip in coord.store.history(coord.known.oid, None)
+
+
+def _adopt(coord: Coord, tip: Oid) -> bool:
+    values = coord.store.refs(LEDGER, SEEN)
+    done = verified(coord, tip)
+    check_anchors(coord, done)
+    moved = done.head is None or advance(coord, done, values.get(LEDGER, ABSENT), values.get(SEEN))
+    if done.fault is not None:
+        raise untrusted(done)
+    return moved
+
+
+def _push_forward(coord: Coord, tip: Oid | None) -> None:
+    """Restore a ledger that the remote lost, from what this clone verified."""
+    update = RefUpdate(LEDGER, coord.known.oid, ABSENT if tip is None else tip)
+    result = remote_of(coord).push([update])[0]
+    what = "had no ledger" if tip is None else f"had gone back to {tip[:10]}"
+    name = remote_of(coord).name
+    if result.status is PushStatus.REJECTED:
+        coord.notice(f"the ledger at {name} {what}, and it refused ours: {result.reason}")
+        return
+    coord.notice(f"the ledger at {name} {what}; put forward again to {coord.known.oid[:10]}")
+
+
+def own_updates(coord: Coord, agents: Collection[Agent] | None = None) -> list[RefUpdate]:
+    """Return what is to be pushed of this clone's own refs: each live value against the fetched one."""
+    updates = []
+    for family in OWNED:
+        live = coord.store.refs(refnames.prefix(family))
+        there = coord.store.refs(refnames.prefix(family, fetched=True))
+        for ref, value in sorted(live.items()):
+            name = refnames.parse(ref)
+            old = there.get(refnames.fetched(ref))
+            if name and name.agent and old != value and (agents is None or name.agent in agents):
+                updates.append(RefUpdate(Ref(ref), value, ABSENT if old is None else old))
+    return updates
+
+
+def refused_by_host(results: Sequence[PushedRef]) -> str | None:
+    """Return the host's reason when it says that it will never take the ledger: retrying would be in vain."""
+    for result in results:
+        final = "declined" in result.reason or "hidden ref" in result.reason
+        if result.ref == LEDGER and result.status is PushStatus.REJECTED and final:
+            return result.reason
+    return None
+
+
+def host_refusal(coord: Coord, reason: str) -> CoordError:
+    """Return the error for a host that does not take our refs."""
+    name = remote_of(coord).name
+    return CoordError(
+        Kind.UNKNOWN,
+        f"{name} refuses the ledger: {reason}",
+        next=f"ask the host to allow {refnames.LIVE}*, or: git config coord.refPrefix {refnames.BRANCH_PREFIX}",
+        data={"remote": name, "reason": reason},
+    )

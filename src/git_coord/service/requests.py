@@ -1,0 +1,146 @@
+"""Request refs: an agent's signed operations on their way to the ledger; swapping one in is what publishes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from git_coord.crypto.keys import Signer
+from git_coord.domain.chain import AUTHOR, Head, Sealed
+from git_coord.domain.ids import Agent, Oid
+from git_coord.domain.merkle import GitObject, Tree, hash_object, parse_tree
+from git_coord.domain.statements import CLAIM_LIMIT, Operation
+from git_coord.domain.timestamps import format_stamp
+from git_coord.errors import CoordError, Kind
+from git_coord.store import refnames
+from git_coord.store.interface import ABSENT, RefUpdate, Swap
+from git_coord.store.refnames import Family, Ref
+
+from .context import Coord
+from .records import opened_blobs, seal_operation
+from .retry import attempts
+
+PUBLISH_SECONDS = 30
+"""How long processes of one agent may get in each other's way before one gives up."""
+SEQ_DIGITS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request ref as it is: its value, and what it holds by `seq` (None where a blob cannot be believed)."""
+
+    ref: Ref
+    agent: Agent
+    value: Oid
+    operations: dict[int, Sealed | None]
+    blobs: dict[int, Oid]
+
+
+def read_requests(coord: Coord, *, fetched: bool, only: Agent | None = None) -> list[Request]:
+    """Return this clone's own request refs, or the fetched ones; of one agent, or all in two object reads."""
+    prefix = refnames.prefix(Family.REQUESTS, fetched=fetched)
+    values = coord.store.refs(prefix + only if only else prefix)
+    if not values:
+        return []
+    named = [(ref, name.agent, value) for ref, value in sorted(values.items()) if (name := refnames.parse(ref))]
+    trees = coord.store.read([f"{value}:" for _, _, value in named])
+    width = 20 if coord.store.algorithm == "sha1" else 32
+    found = []
+    for (ref, agent, value), tree in zip(named, trees, strict=True):
+        rows = parse_tree(tree.data, width) if tree and tree.type == "tree" else []
+        blobs = {int(name): oid for _, name, oid in rows if len(name) == SEQ_DIGITS and name.isdecimal()}
+        assert agent is not None, "only the ledger has no agent"
+        found.append(Request(ref, agent, value, {}, _unplaced(coord.head, agent, blobs)))
+    _open(coord, found)
+    return found
+
+
+def _unplaced(head: Head | None, agent: Agent, blobs: dict[int, Oid]) -> dict[int, Oid]:
+    member = head.state.agents.get(agent) if head else None
+    return {seq: oid for seq, oid in sorted(blobs.items()) if not member or seq > member.seq}
+
+
+def _open(coord: Coord, requests: list[Request]) -> None:
+    wanted = [oid for request in requests for oid in request.blobs.values() if oid not in coord.opened]
+    blobs = coord.store.read(wanted, CLAIM_LIMIT) if wanted else []
+    opened_blobs(coord, blobs)
+    for request in requests:
+        for seq, oid in request.blobs.items():
+            sealed = coord.opened.get(oid)
+            fits = sealed is not None and sealed.op.agent == request.agent and sealed.op.seq == seq
+            request.operations[seq] = sealed if fits else None
+
+
+def pending(coord: Coord, requests: Iterable[Request]) -> list[Sealed]:
+    """Return what may be placed: believed, and not dated beyond the skew of this clock."""
+    skew = coord.known.state.skew
+    latest = coord.clock.now() + skew
+    return [
+        sealed
+        for request in requests
+        for sealed in request.operations.values()
+        if sealed is not None and sealed.op.at <= latest
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An operation sealed into a request commit that no ref points at yet."""
+
+    sealed: Sealed
+    update: RefUpdate
+    objects: tuple[GitObject, ...]
+
+
+def draft(coord: Coord, make: Callable[[int], Operation], signer: Signer, requests: Sequence[Request]) -> Draft:
+    """Return the agent's next operation, sealed, with the request commit that would publish it.
+
+    `requests` are this clone's; `seq` is one above everything known of the agent: the ledger, its request ref here,
+    and the copy of it that was fetched.
+    """
+    mine = next((request for request in requests if request.agent == coord.me.agent), None)
+    sealed = seal_operation(make(_next_seq(coord, mine)), signer)
+    record = hash_object("blob", sealed.record, coord.store.algorithm)
+    names = {_name(seq): oid for seq, oid in mine.blobs.items()} if mine else {}
+    parent = mine.value if mine and coord.settings.keeps_history else None
+    commit, objects = flat_commit(coord, names | {_name(sealed.op.seq): record.oid}, sealed.op.at, parent)
+    ref = refnames.owned(Family.REQUESTS, coord.me.agent)
+    return Draft(sealed, RefUpdate(ref, commit, mine.value if mine else ABSENT), (record, *objects))
+
+
+def _next_seq(coord: Coord, mine: Request | None) -> int:
+    agent = coord.me.agent
+    member = coord.head.state.agents.get(agent) if coord.head else None
+    there = next((r for r in read_requests(coord, fetched=True, only=agent)), None)
+    known = {0, member.seq if member else 0} | (mine.blobs.keys() if mine else set())
+    return max(known | (there.blobs.keys() if there else set())) + 1
+
+
+def _name(seq: int) -> str:
+    return f"{seq:0{SEQ_DIGITS}}"
+
+
+def flat_commit(
+    coord: Coord, names: Mapping[str, Oid], at: int, parent: Oid | None = None
+) -> tuple[Oid, tuple[GitObject, ...]]:
+    """Return the commit of a flat tree with this date, and the tree and commit objects that make it."""
+    tree = Tree(dict(names))
+    trees = tuple(tree.hashed(coord.store.algorithm))
+    lines = [f"parent {parent}"] if parent else []
+    header = [f"tree {tree.oid}", *lines, f"author {AUTHOR} {at} +0000", f"committer {AUTHOR} {at} +0000"]
+    content = "\n".join([*header, "", format_stamp(at), ""])
+    commit = hash_object("commit", content.encode("ascii"), coord.store.algorithm)
+    return commit.oid, (*trees, commit)
+
+
+def publish(coord: Coord, make: Callable[[int], Operation], signer: Signer) -> Draft:
+    """Draw a `seq`, sign, and swap the operation into the agent's request ref; from then on anybody may place it.
+
+    Raises CoordError(ERROR) when the ref stays locked or contended for half a minute.
+    """
+    for _ in attempts(coord.clock, coord.jitter, seconds=PUBLISH_SECONDS):
+        made = draft(coord, make, signer, read_requests(coord, fetched=False))
+        coord.store.write(made.objects)
+        if coord.store.swap([made.update], f"publish {made.sealed.op.KIND}") is Swap.MOVED:
+            return made
+    raise CoordError(Kind.ERROR, f"the request ref of {coord.me.agent} stays locked", next="git coord doctor")
