@@ -67,7 +67,7 @@ class Store(Protocol):
         """
 
     def listing(self, tree: Oid) -> list[TreeRow]:
-        """Return all rows of a tree (or a commit's tree), recursively, directories included and before their content."""
+        """Return all rows of a tree (or a commit's tree), recursively, directories too and before their content."""
 
     def history(self, tip: Oid, since: Oid | None) -> list[Oid]:
         """Return the first-parent chain from after `since` (or from its root) to `tip`, oldest first.
@@ -100,7 +100,7 @@ class PushedRef(NamedTuple):
 
 
 class Remote(Protocol):
-    """The one place where the ledger is read and written. Raises CoordError(UNKNOWN) when there is no answer in time."""
+    """The one place where the ledger is read and written; raises CoordError(UNKNOWN) when no answer comes in time."""
 
     @property
     def name(self) -> str:

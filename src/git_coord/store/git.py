@@ -1,0 +1,251 @@
+"""The one place that runs the git program: its environment, where it runs, its configuration."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from git_coord.errors import CoordError, Kind
+
+from .process import Completed, Process
+
+if TYPE_CHECKING:
+    StrPath = str | os.PathLike[str]
+
+# `git rev-parse --local-env-vars`, without what carries the user's own `git -c` options (GIT_CONFIG_PARAMETERS and
+# GIT_CONFIG_COUNT; CI puts credentials there).
+_LOCAL = frozenset(
+    (
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+        "GIT_COMMON_DIR",
+        "GIT_CONFIG",
+        "GIT_DIR",
+        "GIT_GRAFT_FILE",
+        "GIT_IMPLICIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_INTERNAL_SUPER_PREFIX",
+        "GIT_NO_REPLACE_OBJECTS",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_PREFIX",
+        "GIT_REPLACE_REF_BASE",
+        "GIT_SHALLOW_FILE",
+        "GIT_WORK_TREE",
+    )
+)
+_OURS = {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
+# A partial clone would ask the network for an object it lacks. Git from 2.45 (and distributions' patched ones) knows
+# the first; an empty list of protocols stops the others.
+_NO_NETWORK = {"GIT_NO_NETWORK": "1", "GIT_ALLOW_PROTOCOL": ""}
+
+
+class Git:
+    """Git in one repository, with an environment derived from the one given and no terminal.
+
+    Where `cwd` matters it should be the top of the worktree (of a bare repository its directory): git takes it for the top when it is
+    told the repository, and relative URLs start there. Without `network` git talks to no remote: in a partial clone a
+    command that needs an object the clone lacks then fails.
+    """
+
+    def __init__(
+        self, git_dir: StrPath | None, env: Mapping[str, str], cwd: StrPath | None = None, *, network: bool = False
+    ) -> None:
+        """Prepare to run git; nothing is run yet."""
+        self.git_dir = None if git_dir is None else os.path.abspath(git_dir)
+        self.cwd = None if cwd is None else os.fspath(cwd)
+        self._given = env
+        self.env = {name: value for name, value in env.items() if name not in _LOCAL} | _OURS
+        if self.git_dir is not None:
+            self.env["GIT_DIR"] = self.git_dir
+        if not network:
+            self.env |= _NO_NETWORK
+        self._program: str | None = None
+
+    def run(
+        self,
+        args: Sequence[str],
+        stdin: bytes = b"",
+        timeout: float | None = None,
+        *,
+        check: bool = True,
+        env: Mapping[str, str] | None = None,
+    ) -> Completed:
+        """Run git to its end, with `env` added to the environment.
+
+        Raises CoordError(ERROR) with git's words when it fails and `check` is set, CoordError(UNKNOWN) when it takes
+        longer than `timeout`; it and all its children are dead then.
+        """
+        process = self.start(args, env=env)
+        if stdin:
+            process.send(stdin)
+        try:
+            done = process.communicate(timeout)
+        except TimeoutError:
+            raise CoordError(Kind.UNKNOWN, f"no answer from git {verb(args)} in {timeout:g} s") from None
+        if check and done.code != 0:
+            raise failure(args, done)
+        return done
+
+    def start(self, args: Sequence[str], *, env: Mapping[str, str] | None = None) -> Process:
+        """Start git and return the process, for those that talk with it for longer."""
+        argv = ["git", *(() if self.cwd is None else ("-C", self.cwd)), *args]
+        try:
+            return Process(self._found(), argv, self.env if env is None else self.env | dict(env))
+        except OSError as error:
+            raise CoordError(Kind.ERROR, f"git cannot be started: {error.strerror}") from error
+
+    def online(self) -> Git:
+        """Return the same with the network allowed."""
+        return Git(self.git_dir, self._given, self.cwd, network=True)
+
+    def config(self) -> Config:
+        """Read the whole configuration as git sees it here, with one process."""
+        return Config(self.run(["config", "--list", "-z", "--show-scope"]).out)
+
+    def _found(self) -> str:
+        if self._program is None:
+            self._program = _on_path(self.env.get("PATH", os.defpath))
+        return self._program
+
+
+class Config:
+    """Git's configuration as read at one moment; keys as git documents them, in any case (`coord.refPrefix`)."""
+
+    def __init__(self, listing: bytes) -> None:
+        """Take the output of `git config --list -z --show-scope`."""
+        self._values: dict[str, list[tuple[str, str]]] = {}
+        fields = os.fsdecode(listing).split("\0")
+        for scope, entry in zip(fields[::2], fields[1::2], strict=False):
+            # A key without `=` means true, as git reads it.
+            key, has_value, value = entry.partition("\n")
+            self._values.setdefault(_folded(key), []).append((scope, value if has_value else "true"))
+
+    def get(self, key: str) -> str | None:
+        """Return the value that counts (the last one), or None when it is not set."""
+        values = self.scoped(key)
+        return values[-1][1] if values else None
+
+    def get_all(self, key: str) -> list[str]:
+        """Return every value, in the order git reads them."""
+        return [value for _, value in self.scoped(key)]
+
+    def scoped(self, key: str) -> list[tuple[str, str]]:
+        """Return every `(scope, value)`; scopes are git's: system, global, local, worktree, command."""
+        return self._values.get(_folded(key), [])
+
+    def under(self, section: str) -> dict[str, list[str]]:
+        """Return the keys that begin with `section.`, folded as git lists them, with their values."""
+        start = f"{section}."
+        return {key: [value for _, value in rows] for key, rows in self._values.items() if key.startswith(start)}
+
+
+class Location(NamedTuple):
+    """Where a repository is: absolute paths without symbolic links; `top` is None without a worktree around us.
+
+    `prefix` is where we are below the top, empty or ending in a slash. Strings, because `pathlib` costs 4 ms.
+    """
+
+    git_dir: str
+    common_dir: str
+    top: str | None
+    prefix: str
+    object_format: str
+    is_bare: bool
+    is_inside_work_tree: bool
+
+    def git(self, env: Mapping[str, str], *, network: bool = False) -> Git:
+        """Return git for this repository."""
+        return Git(self.git_dir, env, self.top or self.git_dir, network=network)
+
+
+def discover(start: StrPath, env: Mapping[str, str]) -> Location:
+    """Find the repository around `start` as git would; raises CoordError(ERROR) with git's words when there is none.
+
+    Two departures, both for hooks. GIT_DIR alone makes git take `start` for the top of the worktree: where `start`
+    lies in a worktree of that very repository, its real top counts. GIT_PREFIX is ignored, as git itself does: it
+    tells where the user stood, but a hook is started at the top.
+    """
+    given = env.get("GIT_DIR")
+    if given is not None and "GIT_WORK_TREE" not in env:
+        found = _locate(Git(None, env, start), check=False)
+        if found is not None and found.git_dir == os.path.realpath(os.path.join(start, given)):
+            return found
+    git = Git(None, env, start)
+    kept = {name: env[name] for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR") if name in env}
+    location = _locate(git, kept)
+    assert location is not None
+    return location
+
+
+_FACTS = ("--show-object-format", "--is-bare-repository", "--is-inside-work-tree")
+_PATHS = ("--show-prefix", "--absolute-git-dir", "--git-common-dir", "--show-toplevel")
+
+
+def _locate(git: Git, env: Mapping[str, str] | None = None, *, check: bool = True) -> Location | None:
+    done = git.run(["rev-parse", *_FACTS, *_PATHS], check=False, env=env)
+    lines = os.fsdecode(done.out).split("\n")[:-1]
+    # Without a worktree the last question fails, which is an answer. (No `--path-format`: git has it from 2.31 only.)
+    if len(lines) < len(_FACTS) or (done.code and lines[2] != "false"):
+        if check:
+            raise CoordError(Kind.ERROR, _words(done.err).strip() or "git cannot tell where the repository is")
+        return None
+    paths: list[str] = lines[len(_FACTS) :]
+    if len(paths) != len(_PATHS) - bool(done.code):
+        # A newline in some path: one question at a time.
+        paths = [_path(git, question, env) for question in _PATHS[: -1 if done.code else None]]
+    assert git.cwd is not None
+    return Location(
+        git_dir=paths[1],
+        common_dir=os.path.realpath(os.path.join(git.cwd, paths[2])),
+        top=None if done.code else paths[3],
+        prefix=paths[0],
+        object_format=lines[0],
+        is_bare=lines[1] == "true",
+        is_inside_work_tree=lines[2] == "true",
+    )
+
+
+def _path(git: Git, question: str, env: Mapping[str, str] | None) -> str:
+    return os.fsdecode(git.run(["rev-parse", question], env=env).out).removesuffix("\n")
+
+
+def failure(args: Sequence[str], done: Completed) -> CoordError:
+    """Return the error for a git command that failed, in git's words as far as they go."""
+    return CoordError(Kind.ERROR, f"git {verb(args)}: {first_words(done.err) or f'exit {done.code}'}")
+
+
+def first_words(err: bytes) -> str:
+    """Return git's first line that says what is wrong: for people only, never to decide on."""
+    lines = [line.strip() for line in _words(err).splitlines()]
+    # A transport's own complaint comes first; git's table of refs and its asides are not what went wrong.
+    return next((line for line in lines if line and not line.startswith(("From ", "hint:", "warning:", "* "))), "")
+
+
+def verb(args: Sequence[str]) -> str:
+    """Return the subcommand in a list of arguments, past `-c name=value`."""
+    words = iter(args)
+    for word in words:
+        if word != "-c":
+            return word
+        next(words, None)
+    return ""
+
+
+def _words(err: bytes) -> str:
+    return err.decode("utf-8", "replace").removeprefix("fatal: ").removeprefix("error: ")
+
+
+def _folded(key: str) -> str:
+    """Lower the case of section and variable; what is between the dots is a name."""
+    section, dot, rest = key.partition(".")
+    middle, last_dot, variable = rest.rpartition(".")
+    return f"{section.lower()}{dot}{middle}{last_dot}{variable.lower()}"
+
+
+def _on_path(path: str) -> str:
+    # Relative entries are skipped: nothing that a checkout contains is ever run.
+    for folder in path.split(os.pathsep):
+        program = os.path.join(folder, "git")
+        if os.path.isabs(folder) and os.access(program, os.X_OK) and not os.path.isdir(program):
+            return program
+    raise CoordError(Kind.ERROR, "git is not on PATH")
