@@ -52,6 +52,10 @@ class Part:
         """Tell whether it matches one component of a folded path (one that is not UTF-8 was not folded)."""
         return _fits(self.folded if name.isascii() or is_utf8(name) else self.raw, name)
 
+    def ends(self) -> tuple[str, str]:
+        """Return how a UTF-8 name must begin and end to match."""
+        return self.folded[0].split(ANY)[0], self.folded[-1].split(ANY)[-1]
+
     def meets(self, other: Part) -> bool:
         """Tell whether a file name exists that both match."""
         # A name that is not UTF-8 compares by its bytes, so a part that can only match such names meets the other as

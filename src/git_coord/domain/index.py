@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import Generic, TypeVar
 
 from .fold import Fold
-from .glob import ANY
+from .glob import Glob
 from .items import Item
 from .overlap import Shape, shape_of, shape_of_file, shapes_meet
 
@@ -19,8 +19,8 @@ K = TypeVar("K", bound=Hashable)
 
 Entry = tuple[int, K, Shape]
 """Serial number (the order of insertion), key, item."""
-GlobEntry = tuple[Entry[K], str, str, str, str]
-"""An entry, then its two needles, then how a name must begin and end to match its first wildcard."""
+GlobEntry = tuple[Entry[K], Glob, str, str, int, str, str]
+"""An entry, its glob, its two needles; a component's place, and how a path must begin and end that component."""
 
 
 class _Node(Generic[K]):
@@ -155,7 +155,7 @@ class ItemIndex(Generic[K]):
         for name in shape.names:
             found += node.items
             if node.globs:
-                found += _globs_meeting(node.globs, shape, name)
+                found += _globs_meeting(node.globs, shape)
             child = node.below.get(name)
             if child is None:
                 return found
@@ -189,20 +189,25 @@ class ItemIndex(Generic[K]):
 def _glob_entry(entry: Entry[K]) -> GlobEntry[K]:
     glob = entry[2].glob
     assert glob is not None
-    first = glob.lead[len(glob.anchor)].folded if len(glob.anchor) < len(glob.lead) else ("",)
-    return entry, *glob.needles, first[0].split(ANY)[0], first[-1].split(ANY)[-1]
+    asks = [(place, *part.ends()) for place, part in enumerate(glob.lead) if place >= len(glob.anchor)]
+    most = max(asks, key=lambda ask: len(ask[1]) + len(ask[2]), default=(0, "", ""))
+    return entry, glob, *glob.needles, *most
 
 
-def _globs_meeting(globs: list[GlobEntry[K]], path: Shape, name: str) -> list[Entry[K]]:
-    """Ask the globs of one node; `name` is the component of the path that their first wildcard stands for.
+def _globs_meeting(globs: list[GlobEntry[K]], path: Shape) -> list[Entry[K]]:
+    """Ask the globs of one node on the way to a path.
 
-    The plain text tests come first because a hundred of them take 10 µs, and asking a hundred globs takes 200.
+    The plain text tests come first: a hundred of them take 5 to 10 µs, and asking a hundred globs takes up to 400.
     """
+    names, count, text = path.names, len(path.names), path.text
     if not path.utf8:
         return [entry for entry, *_ in globs if shapes_meet(entry[2], path)]
     if path.pinned:
-        text = path.text
-        near = [entry for entry, longest, second, _, _ in globs if longest in text and second in text]
-    else:
-        near = [entry for entry, _, _, head, tail in globs if name.startswith(head) and name.endswith(tail)]
-    return [entry for entry in near if shapes_meet(entry[2], path)]
+        near = [(entry, glob) for entry, glob, one, two, _, _, _ in globs if one in text and two in text]
+        return [entry for entry, glob in near if glob.covers(names)]
+    near = [
+        (entry, glob)
+        for entry, glob, _, _, at, head, tail in globs
+        if at >= count or (names[at].startswith(head) and names[at].endswith(tail))
+    ]
+    return [entry for entry, glob in near if not glob.lead or glob.may_reach(names)]
