@@ -23,7 +23,7 @@ from git_coord.domain.items import (
     parse_argument,
     show_name,
 )
-from git_coord.domain.text import FORBIDDEN, escape_for_display, is_clean_line, is_utf8
+from git_coord.domain.text import escape_for_display
 from git_coord.errors import CoordError, Kind
 
 BLOB = Oid("0123456789" * 4)
@@ -296,30 +296,3 @@ def test_a_name_is_shown_so_that_it_is_not_misread(kind, name, shown):
 )
 def test_a_shown_name_can_be_typed_again(kind, name):
     assert parse_argument(show_name(kind, name), glob=kind is ItemKind.GLOB) == (kind, name)
-
-
-def test_the_forbidden_code_points_are_ordered_ranges_within_unicode():
-    flat = [point for pair in sorted(FORBIDDEN) for point in pair]
-    assert all(first <= last for first, last in FORBIDDEN)
-    assert flat == sorted(flat)
-    assert flat[-1] == 0x10FFFF
-
-
-@settings(deadline=None)  # the machine may be busy
-@given(st.text(st.characters(), max_size=8), st.sampled_from(sorted(FORBIDDEN)), st.booleans())
-def test_a_line_is_clean_exactly_when_no_forbidden_code_point_is_in_it(text, span, use_last):
-    bad = chr(span[use_last])
-    clean = "".join(char for char in text if not any(first <= ord(char) <= last for first, last in FORBIDDEN))
-    assert is_clean_line(clean)
-    assert escape_for_display(clean) == clean
-    assert not is_clean_line(clean + bad)
-    assert is_clean_line(escape_for_display(clean + bad))
-
-
-def test_a_line_has_at_most_500_characters():
-    assert is_clean_line("é" * 500)
-    assert not is_clean_line("x" * 501)
-
-
-def test_only_names_without_surrogates_are_utf8():
-    assert [is_utf8(name) for name in ("a", "é", "\U0001f600", "\udce9", "\ud800")] == [True, True, True, False, False]
