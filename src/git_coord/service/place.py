@@ -124,7 +124,7 @@ def _push_once(coord: Coord, sealed: Sealed) -> str | None:
     except CoordError as trouble:
         return _after_silence(coord, sealed, trouble)
     if results[0].status is not PushStatus.REJECTED:
-        _land(coord, made)
+        land(coord, made)
         return None
     if final := refused_by_host(results):
         raise host_refusal(coord, final)
@@ -145,7 +145,7 @@ def _after_silence(coord: Coord, sealed: Sealed, trouble: CoordError) -> str:
     return trouble.message
 
 
-def _land(coord: Coord, made: Extension) -> None:
+def land(coord: Coord, made: Extension) -> None:
     """Move the local ledger to what the remote confirmed; another process of this clone may have been first."""
     old = coord.known.oid
     updates = [RefUpdate(LEDGER, made.head.oid, old), RefUpdate(SEEN, made.head.oid, old)]

@@ -1,0 +1,123 @@
+"""Signed statements outside the ledger: presence, posts, receipts. Unknown fields are ignored, their bytes kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from git_coord.errors import CoordError, Kind
+
+from . import fields
+from .fields import Field, many, optional, record, unique
+from .ids import Agent, Nonce, Oid
+from .statements import CLAIM_LIMIT, Statement, build, load_object
+
+STATES = ("online", "busy", "draining", "dormant", "offline")
+POST_STATES = ("open", "taken", "done", "dropped")
+MAX_POSTS = 64
+
+
+class Post(NamedTuple):
+    """One entry of an agent's list: `to` an agent or None for everybody, `claim` the nonce of a claim it is about."""
+
+    id: str
+    at: int
+    status: str
+    text: str
+    to: Agent | None
+    claim: Nonce | None
+
+
+class TouchedPath(NamedTuple):
+    """A path that a commit changed under its agent's claim, and the blob it left there (None: deleted)."""
+
+    path: str
+    blob: Oid | None
+
+
+class ReceiptEntry(NamedTuple):
+    """One commit with the ledger head it was made at; `bypass` when the hook was told to let it pass."""
+
+    commit: Oid
+    head: Oid
+    bypass: bool
+    paths: tuple[TouchedPath, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Announcement(Statement):
+    """A statement whose newest version counts and whose unknown fields are ignored."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Presence(Announcement):
+    """A heartbeat: sent at `at`, good for `ttl` seconds; `since` is when the state began."""
+
+    KIND = "presence"
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "branch": optional(fields.line),
+        "note": optional(fields.line),
+        "queue": fields.integer(0),
+        "since": fields.stamp,
+        "state": fields.one_of(*STATES),
+        "task": optional(fields.line),
+        "ttl": fields.integer(1, 366 * 86400),
+    }
+    branch: str | None
+    note: str | None
+    queue: int
+    since: int
+    state: str
+    task: str | None
+    ttl: int
+
+
+_POST = record(
+    Post,
+    {
+        "at": fields.stamp,
+        "claim": optional(fields.nonce),
+        "id": fields.text(lambda word: len(word) == 8 and word.isascii() and word.isalnum(), "8 letters or digits"),
+        "status": fields.one_of(*POST_STATES),
+        "text": fields.line,
+        "to": optional(fields.agent),
+    },
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Posts(Announcement):
+    """All posts of an agent; only the author's key signs it, so only the author edits."""
+
+    KIND = "posts"
+    FIELDS: ClassVar[dict[str, Field]] = {"posts": unique(many(_POST, 0, MAX_POSTS), lambda post: post.id)}
+    posts: tuple[Post, ...]
+
+
+_RECEIPT = record(
+    ReceiptEntry,
+    {
+        "bypass": fields.boolean(),
+        "commit": fields.oid,
+        "head": fields.oid,
+        "paths": many(record(TouchedPath, {"blob": optional(fields.oid), "path": fields.path}), 0, 5000),
+    },
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt(Announcement):
+    """What an agent committed while the ledger stood at each entry's `head`."""
+
+    KIND = "receipt"
+    LIMIT = CLAIM_LIMIT
+    FIELDS: ClassVar[dict[str, Field]] = {"commits": unique(many(_RECEIPT, 1, 256), lambda entry: entry.commit)}
+    commits: tuple[ReceiptEntry, ...]
+
+
+def parse_announcement(data: bytes, cls: type[Presence] | type[Posts] | type[Receipt]) -> Announcement:
+    """Return the statement of this kind in these canonical bytes; raises CoordError(UNTRUSTED) for anything else."""
+    obj = load_object(data)
+    if obj["kind"] != cls.KIND:
+        raise CoordError(Kind.UNTRUSTED, f"a {obj['kind'][:40]!r} where a {cls.KIND} belongs")
+    return build(cls, obj)

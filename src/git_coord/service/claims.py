@@ -1,0 +1,228 @@
+"""Claim, release, renew, break: check what can be told before, publish, and say what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from git_coord.domain.ids import Nonce, Oid
+from git_coord.domain.items import Item
+from git_coord.domain.lease import OFFLINE_NOT_AFTER
+from git_coord.domain.ledger import Change, Conflict, Done, Granted, Outcome, Refusal, Refused, conflicts
+from git_coord.domain.state import LiveClaim
+from git_coord.domain.statements import Base, Break, Cancel, Claim, Operation, Release, Renew, Renewal, Stamp, Target
+from git_coord.errors import CoordError, Kind
+
+from .context import Coord
+from .ledger import view
+from .membership import policy_signer
+from .operations import operation, require_membership
+from .place import Submitted, UnreachableError, submit
+from .remote_ledger import LEDGER_FAMILIES, fetch_and_adopt
+from .requests import publish, read_requests
+from .selection import Selection
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What `claim` asks for; `ttl` in seconds, `stamps` None keeps those of items claimed anew."""
+
+    items: tuple[Item, ...]
+    purpose: str
+    lease: str
+    ttl: int
+    stamps: tuple[Stamp, ...] | None
+    base: Base
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimGranted:
+    """The claim is held; not confirmed while the remote has not placed it."""
+
+    claim: LiveClaim
+    is_confirmed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimRefused:
+    """Nothing was claimed; every holder in the way."""
+
+    conflicts: tuple[Conflict, ...]
+
+
+def claim(coord: Coord, wanted: Wanted) -> ClaimGranted | ClaimRefused:
+    """Claim all items or none.
+
+    Raises CoordError: ERROR or LOST without membership, USAGE for a ttl out of bounds, UNKNOWN when the remote cannot
+    be asked and `offline` is not "allow" (then a cancel is already placed behind the claim).
+    """
+    require_membership(coord)
+    _check_ttl(coord, wanted.ttl)
+    if found := _known_conflicts(coord, wanted.items):
+        return ClaimRefused(found)
+    offline = coord.settings.offline == "allow"
+
+    def make(seq: int) -> Claim:
+        op = operation(coord, Claim, seq, not_after=None, **_fields(wanted))
+        return op if offline else _with_deadline(op)
+
+    try:
+        return _claimed(submit(coord, make))
+    except UnreachableError as trouble:
+        return _unconfirmed(coord, trouble)
+    except KeyboardInterrupt:
+        cancel_last(coord)
+        raise
+
+
+def _fields(wanted: Wanted) -> dict[str, object]:
+    return {name: getattr(wanted, name) for name in ("items", "purpose", "lease", "ttl", "stamps", "base")}
+
+
+def _with_deadline(op: Claim) -> Claim:
+    return replace(op, not_after=op.at + OFFLINE_NOT_AFTER)
+
+
+def _check_ttl(coord: Coord, ttl: int) -> None:
+    settings = coord.settings
+    least = settings.min_ttl_remote if coord.remote is not None else settings.min_ttl_local
+    most = coord.known.state.policy.max_lease
+    if not least <= ttl <= most:
+        raise CoordError(Kind.USAGE, f"a lease of {ttl} s is not between {least} s and {most} s here")
+
+
+def _known_conflicts(coord: Coord, items: Sequence[Item]) -> tuple[Conflict, ...]:
+    """Return conflicts that stand before anything is published; final only after a fetch in this command."""
+    found = conflicts(coord.known.state, coord.me.agent, items)
+    if not found or coord.remote is None or coord.fetched_at is not None or coord.settings.offline == "allow":
+        return found
+    fetch_and_adopt(coord, LEDGER_FAMILIES)
+    return conflicts(coord.known.state, coord.me.agent, items)
+
+
+def _claimed(submitted: Submitted) -> ClaimGranted | ClaimRefused:
+    match submitted.outcome:
+        case Granted(claim=granted):
+            return ClaimGranted(granted, is_confirmed=True)
+        case Refused(reason=Refusal.CONFLICT, conflicts=found):
+            return ClaimRefused(found)
+        case outcome:
+            raise refused(outcome)
+
+
+def _unconfirmed(coord: Coord, trouble: UnreachableError) -> ClaimGranted | ClaimRefused:
+    """Offline: the claim stands unconfirmed when that is allowed and the local view grants it; else it is cancelled."""
+    nonce = trouble.sealed.op.nonce
+    if coord.settings.offline == "allow":
+        state, _ = view(coord)
+        if nonce in state.claims:
+            return ClaimGranted(state.claims[nonce], is_confirmed=False)
+        cancel(coord, nonce)
+        assert isinstance(trouble.sealed.op, Claim)
+        return ClaimRefused(conflicts(state, coord.me.agent, trouble.sealed.op.items))
+    cancel(coord, nonce)
+    raise CoordError(
+        Kind.UNKNOWN,
+        f"{trouble.message}; the claim is cancelled here, but may still be granted until that is synced",
+        next="git coord sync, or claim with --offline (held here only, until a sync confirms it)",
+        data=trouble.data,
+    )
+
+
+def cancel(coord: Coord, nonce: Nonce) -> None:
+    """Swap a cancel in behind an operation, so that whatever becomes of it is undone; nothing is pushed here."""
+    publish(coord, lambda seq: operation(coord, Cancel, seq, op=nonce), coord.own_signer)
+
+
+def cancel_last(coord: Coord) -> None:
+    """Cancel the agent's newest pending claim, for a command that is interrupted before it knows the outcome."""
+    for request in read_requests(coord, fetched=False, only=coord.me.agent):
+        claims = [s for s in request.operations.values() if s is not None and isinstance(s.op, Claim)]
+        if claims:
+            cancel(coord, claims[-1].op.nonce)
+
+
+def refused(outcome: Outcome | None) -> CoordError:
+    """Return the error for an operation that the ledger placed and refused."""
+    match outcome:
+        case Refused(reason=Refusal.SESSION):
+            return CoordError(Kind.LOST, "another session of this agent took over meanwhile", next="git coord rejoin")
+        case Refused(reason=Refusal.NOT_HELD | Refusal.ITEMS):
+            return CoordError(Kind.LOST, "that is not held any more", next="git coord status")
+        case Refused(reason=reason):
+            return CoordError(Kind.ERROR, f"refused: {reason.value}", next="git coord status")
+        case _:
+            return CoordError(Kind.UNKNOWN, "published, but not confirmed", next="git coord sync")
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What a release, renew or break did; pending while the remote has not confirmed it."""
+
+    changes: tuple[Change, ...]
+    is_confirmed: bool
+
+
+def release(coord: Coord, selection: Selection, reason: str) -> Changed:
+    """Give back what was selected; without an answer from the remote it stays pending and the next sync carries it."""
+    require_membership(coord)
+    targets = tuple(Target(claim.op, positions) for claim, positions in selection.claims)
+    return _change(coord, lambda seq: operation(coord, Release, seq, targets=targets, reason=reason), selection)
+
+
+def renew(
+    coord: Coord,
+    selection: Selection,
+    lease: tuple[str, int] | None,
+    pins: Mapping[Nonce, tuple[Oid | None, ...]],
+    stamps: tuple[Stamp, ...] | None,
+) -> Changed:
+    """Renew the selected claims: lease (class and ttl in seconds; None keeps each one's), pins and stamps."""
+    require_membership(coord)
+    groups: dict[tuple[str, int], list[LiveClaim]] = {}
+    for claim, _ in selection.claims:
+        groups.setdefault(lease or (claim.lease, claim.ttl), []).append(claim)
+    for _, ttl in groups:
+        _check_ttl(coord, ttl)
+    done = [_renew_group(coord, each, claims, pins, stamps) for each, claims in groups.items()]
+    changes = tuple(change for changed in done for change in changed.changes)
+    return Changed(changes, is_confirmed=all(changed.is_confirmed for changed in done))
+
+
+def _renew_group(
+    coord: Coord,
+    lease: tuple[str, int],
+    claims: Sequence[LiveClaim],
+    pins: Mapping[Nonce, tuple[Oid | None, ...]],
+    stamps: tuple[Stamp, ...] | None,
+) -> Changed:
+    renewals = tuple(
+        Renewal(claim.op, pins.get(claim.op, claim.pins), claim.stamps if stamps is None else stamps)
+        for claim in claims
+    )
+    selection = Selection(tuple((claim, None) for claim in claims))
+    return _change(
+        coord, lambda seq: operation(coord, Renew, seq, claims=renewals, lease=lease[0], ttl=lease[1]), selection
+    )
+
+
+def break_claims(coord: Coord, selection: Selection, reason: str) -> Changed:
+    """Free somebody's claims without taking them; signed by a policy key."""
+    signer = policy_signer(coord)
+    nonces = tuple(claim.op for claim, _ in selection.claims)
+    submitted = submit(coord, lambda seq: operation(coord, Break, seq, claims=nonces, reason=reason), signer)
+    return _done(submitted.outcome)
+
+
+def _change(coord: Coord, make: Callable[[int], Operation], selection: Selection) -> Changed:
+    try:
+        return _done(submit(coord, make).outcome)
+    except UnreachableError as trouble:
+        coord.notice(f"pending: {trouble.message}; the next sync carries it out")
+        return Changed(tuple(Change(claim, claim) for claim, _ in selection.claims), is_confirmed=False)
+
+
+def _done(outcome: Outcome | None) -> Changed:
+    if isinstance(outcome, Done):
+        return Changed(outcome.changes, is_confirmed=True)
+    raise refused(outcome)

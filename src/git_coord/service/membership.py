@@ -1,0 +1,191 @@
+"""Becoming and staying a member: found or adopt a ledger, join, rejoin, rotate the key, set the policy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any
+
+from git_coord.crypto.keys import Signer
+from git_coord.domain import chain
+from git_coord.domain.ids import KeyText, Oid
+from git_coord.domain.ledger import Done, Outcome, Refused
+from git_coord.domain.statements import Join, Listed, Policy, Rejoin, Rotate, rotation_challenge
+from git_coord.errors import CoordError, Kind
+from git_coord.store.interface import ABSENT, PushStatus, RefUpdate, Swap
+from git_coord.store.refnames import LEDGER, SEEN
+
+from .context import Coord
+from .ledger import open_ledger, take_extension
+from .operations import may_join, name_taken, operation, require_membership
+from .place import submit
+from .records import rotation_proof, seal_operation
+from .remote_ledger import LEDGER_FAMILIES, fetch_and_adopt, remote_of
+
+SKEW = 60
+DEFAULT_MAX_LEASE = 7 * 86400
+
+
+class Founding(Enum):
+    """Where the ledger of an `init` came from."""
+
+    NEW = "new"
+    ADOPTED = "adopted"
+    KEPT = "kept"
+
+
+@dataclass(frozen=True, slots=True)
+class Birth:
+    """What the root of a new ledger fixes."""
+
+    repo: str
+    fold: str
+    policy_key: Signer
+
+
+def found_or_adopt(coord: Coord, birth: Callable[[], Birth]) -> Founding:
+    """Make sure that this clone has a verified ledger; `birth` is only called when there is none anywhere.
+
+    Two racing inits end with one ledger: the root is pushed alone, as "must not exist", and the loser adopts.
+    Raises CoordError(UNKNOWN) when the remote gives no answer: a ledger is never begun blindly.
+    """
+    had = open_ledger(coord) is not None
+    if coord.remote is not None:
+        fetch_and_adopt(coord, LEDGER_FAMILIES)
+    if coord.head is not None:
+        return Founding.KEPT if had else Founding.ADOPTED
+    if _found(coord, birth()):
+        return Founding.NEW
+    if coord.remote is not None:
+        fetch_and_adopt(coord, LEDGER_FAMILIES)
+    open_ledger(coord)
+    if coord.head is None:
+        raise CoordError(Kind.ERROR, "the ledger was begun by somebody else and is gone again", next="git coord init")
+    return Founding.ADOPTED
+
+
+def _found(coord: Coord, birth: Birth) -> bool:
+    root = Policy(
+        repo=birth.repo,
+        agent=coord.me.agent,
+        session=coord.me.session,
+        seq=1,
+        at=coord.clock.now(),
+        nonce=coord.nonce(),
+        head=None,
+        admins=(birth.policy_key.key,),
+        fold=birth.fold,
+        join="open",
+        listed=(),
+        max_lease=DEFAULT_MAX_LEASE,
+        skew=SKEW,
+        takeover="gated",
+        void=(),
+    )
+    made = chain.root(seal_operation(root, birth.policy_key), coord.store.algorithm)
+    coord.store.write(made.objects)
+    if coord.remote is not None and not _push_root(coord, made.head.oid):
+        return False
+    updates = [RefUpdate(LEDGER, made.head.oid, ABSENT), RefUpdate(SEEN, made.head.oid, ABSENT)]
+    if coord.store.swap(updates, "found") is not Swap.MOVED:
+        return False
+    take_extension(coord, made)
+    return True
+
+
+def _push_root(coord: Coord, root: Oid) -> bool:
+    result = remote_of(coord).push([RefUpdate(LEDGER, root, ABSENT)])[0]
+    if result.status is PushStatus.REJECTED:
+        fetch_and_adopt(coord, LEDGER_FAMILIES)
+        if coord.head is None:
+            raise CoordError(
+                Kind.UNKNOWN,
+                f"{remote_of(coord).name} refuses the ledger: {result.reason}",
+                data={"reason": result.reason},
+            )
+    return result.status is not PushStatus.REJECTED
+
+
+def join(coord: Coord) -> bool:
+    """Join under the agent's name and key; False when it is a member already, with this key and session.
+
+    Raises CoordError(LOST) when the name belongs to another key, or the agent works in another session.
+    """
+    member = coord.known.state.agents.get(coord.me.agent)
+    if member is not None:
+        require_membership(coord)
+        return False
+    key = coord.own_signer.key
+    may_join(coord, operation(coord, Join, 1, key=key), key)
+    submit(coord, lambda seq: operation(coord, Join, seq, key=key))
+    if coord.known.state.agents[coord.me.agent].key != key:
+        raise name_taken(coord)
+    return True
+
+
+def rejoin(coord: Coord) -> None:
+    """Make this session the agent's current one."""
+    member = coord.known.state.agents.get(coord.me.agent)
+    if member is None or member.key != coord.own_signer.key:
+        require_membership(coord)
+    submit(coord, lambda seq: operation(coord, Rejoin, seq))
+
+
+def rotate(coord: Coord, new: Signer) -> None:
+    """Replace the agent's key by another whose possession is proven; the old one stops counting at that position."""
+    require_membership(coord)
+
+    def make(seq: int) -> Rotate:
+        op = operation(coord, Rotate, seq, key=new.key, proof="")
+        challenge = rotation_challenge(op.repo, op.agent, op.nonce)
+        return replace(op, proof=rotation_proof(new, challenge))
+
+    _expect_done(submit(coord, make).outcome)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyChange:
+    """What `policy` is asked to change; None keeps it."""
+
+    join: str | None = None
+    listed: tuple[Listed, ...] | None = None
+    admins: tuple[KeyText, ...] | None = None
+    max_lease: int | None = None
+    takeover: str | None = None
+    void: tuple[Oid, ...] | None = None
+
+
+def set_policy(coord: Coord, change: PolicyChange) -> Policy:
+    """Place a new policy, signed by a policy key; raises CoordError(LOST) when this key is none."""
+    present = coord.known.state.policy
+    signer = policy_signer(coord)
+    names = ("join", "listed", "admins", "max_lease", "takeover", "void")
+    wanted: dict[str, Any] = {
+        name: getattr(present, name) if getattr(change, name) is None else getattr(change, name) for name in names
+    }
+    fixed = {"fold": present.fold, "skew": present.skew}
+    _expect_done(submit(coord, lambda seq: operation(coord, Policy, seq, **wanted, **fixed), signer).outcome)
+    return coord.known.state.policy
+
+
+def policy_signer(coord: Coord) -> Signer:
+    """Return the signer of a policy key; raises CoordError when none is here or it is not in the policy."""
+    if coord.known.state.agents.get(coord.me.agent) is None:
+        require_membership(coord)
+    signer = coord.policy_signer() if coord.policy_signer else coord.own_signer
+    if signer.key not in coord.known.state.policy.admins:
+        raise CoordError(
+            Kind.LOST, "the key here is not one of the policy's", next="git config coord.policyKey PATH-TO-PRIVATE-KEY"
+        )
+    return signer
+
+
+def _expect_done(outcome: Outcome | None) -> None:
+    match outcome:
+        case Done():
+            return
+        case Refused(reason=reason):
+            raise CoordError(Kind.LOST, f"refused: {reason.value}")
+        case _:
+            raise CoordError(Kind.UNKNOWN, "published, but not confirmed", next="git coord sync")

@@ -1,0 +1,69 @@
+"""Statements of the acting agent: the one place that fills the fields they all have."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from git_coord.domain.ids import KeyText
+from git_coord.domain.placing import fault
+from git_coord.domain.state import Member
+from git_coord.domain.statements import Operation
+from git_coord.errors import CoordError, Kind
+
+from .context import Coord
+
+O = TypeVar("O", bound=Operation)  # noqa: E741 - the one type variable of this module
+
+
+def operation(coord: Coord, cls: type[O], seq: int, **fields: Any) -> O:
+    """Return an operation of the acting agent, dated now, naming the head this process verified."""
+    head = coord.head
+    common: dict[str, Any] = {
+        "repo": coord.known.state.repo,
+        "agent": coord.me.agent,
+        "session": coord.me.session,
+        "seq": seq,
+        "at": coord.clock.now(),
+        "nonce": coord.nonce(),
+        "head": head.oid if head else None,
+    }
+    return cls(**(common | fields))
+
+
+def require_membership(coord: Coord) -> Member:
+    """Return the acting agent's membership when its key and session are the current ones.
+
+    Raises CoordError(ERROR) when it has not joined, CoordError(LOST) when the name, or its session, is somebody else's.
+    """
+    agent = coord.me.agent
+    member = coord.known.state.agents.get(agent)
+    if member is None:
+        raise CoordError(Kind.ERROR, f"{agent} has not joined this ledger", next=f"git coord init --agent {agent}")
+    if member.key != coord.own_signer.key:
+        raise name_taken(coord)
+    if member.session != coord.me.session:
+        raise CoordError(
+            Kind.LOST,
+            f"{agent} is at work in another session ({member.session})",
+            next="git coord rejoin   (moves it here), or: git coord init --agent OTHER-NAME",
+            data={"agent": agent, "session": member.session},
+        )
+    return member
+
+
+def name_taken(coord: Coord) -> CoordError:
+    """Return the error for a name that belongs to another key."""
+    agent = coord.me.agent
+    free = next(f"{agent}-{n}" for n in range(2, 10_000) if f"{agent}-{n}" not in coord.known.state.agents)
+    return CoordError(
+        Kind.LOST,
+        f"the name {agent} belongs to another key",
+        next=f"git coord init --agent {free}",
+        data={"agent": agent},
+    )
+
+
+def may_join(coord: Coord, op: Operation, key: KeyText) -> None:
+    """Raise CoordError(LOST) when the policy or the ledger does not admit this join, before anything is published."""
+    if reason := fault(coord.known.state, op, key):
+        raise CoordError(Kind.LOST, f"{op.agent} cannot join: {reason}", next="ask a maintainer: git coord policy")

@@ -1,0 +1,111 @@
+"""Heartbeats and the roster: who is here, doing what, and for how long that may be believed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from git_coord.domain.announcements import Presence
+from git_coord.domain.ids import Agent
+from git_coord.domain.lease import counting_beat
+from git_coord.domain.state import State
+from git_coord.store.refnames import Family
+
+from .announce import read_all, replace_own
+from .context import Coord
+
+DEFAULT_TTL = 900
+"""Seconds for which a heartbeat is believed when nothing shorter is asked for."""
+ALIASES = {
+    "start": "online",
+    "ready": "online",
+    "busy": "busy",
+    "standby": "dormant",
+    "pause": "dormant",
+    "end": "offline",
+}
+"""Other words for the states, as harnesses use them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One line of the roster; `state` is "unknown" past `at + ttl`, and None for who never showed presence."""
+
+    agent: Agent
+    state: str | None
+    record: Presence | None
+    is_future: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What `presence set` asks for; None keeps what was."""
+
+    state: str
+    note: str | None = None
+    task: str | None = None
+    queue: int | None = None
+    ttl: int | None = None
+    branch: str | None = None
+
+
+def records(coord: Coord) -> dict[Agent, Presence]:
+    """Return every member's newest believable heartbeat."""
+    return {agent: record for agent, record in read_all(coord, Family.PRESENCE).items() if isinstance(record, Presence)}
+
+
+def beats(coord: Coord, state: State) -> dict[Agent, int]:
+    """Return for each agent `at` of the heartbeat that keeps its claims alive."""
+    now = coord.clock.now()
+    found = {
+        agent: counting_beat(state.agents[agent], record, now, state.skew)
+        for agent, record in records(coord).items()
+        if agent in state.agents
+    }
+    return {agent: at for agent, at in found.items() if at is not None}
+
+
+def roster(coord: Coord) -> list[Seen]:
+    """Return all members by name, with what their presence says now."""
+    now, state = coord.clock.now(), coord.known.state
+    known = records(coord)
+    return [_seen(agent, known.get(agent), now, state.skew) for agent in sorted(state.agents)]
+
+
+def _seen(agent: Agent, record: Presence | None, now: int, skew: int) -> Seen:
+    if record is None:
+        return Seen(agent, None, None, is_future=False)
+    if record.state != "offline" and now > record.at + record.ttl:
+        return Seen(agent, "unknown", record, is_future=False)
+    return Seen(agent, record.state, record, is_future=record.at > now + skew)
+
+
+def set_presence(coord: Coord, wish: Wish) -> Presence:
+    """Replace the agent's heartbeat; it reaches others with the next push."""
+
+    def make(old: Presence | None, seq: int) -> Presence:
+        now = coord.clock.now()
+        unchanged = old is not None and old.state == wish.state and old.session == coord.me.session
+        return Presence(
+            repo=coord.known.state.repo,
+            agent=coord.me.agent,
+            session=coord.me.session,
+            seq=seq,
+            at=now,
+            nonce=coord.nonce(),
+            head=coord.known.oid,
+            branch=wish.branch or (old.branch if old else None),
+            note=_kept(wish.note, old.note if old and unchanged else None),
+            queue=wish.queue if wish.queue is not None else (old.queue if old else 0),
+            since=old.since if unchanged and old else now,
+            state=wish.state,
+            task=_kept(wish.task, old.task if old and unchanged else None),
+            ttl=wish.ttl or (old.ttl if old else DEFAULT_TTL),
+        )
+
+    made = replace_own(coord, Family.PRESENCE, make)
+    assert isinstance(made, Presence)
+    return made
+
+
+def _kept(new: str | None, old: str | None) -> str | None:
+    return old if new is None else new

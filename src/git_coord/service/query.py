@@ -1,0 +1,100 @@
+"""Answers from the local view: who holds what, what a check of some resources says, and the whole status."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from git_coord.domain.ids import Agent, Nonce
+from git_coord.domain.items import Intent, Item
+from git_coord.domain.lease import is_stale, lease_end
+from git_coord.domain.state import LiveClaim, State
+
+from .context import Coord
+from .ledger import view
+from .posts import Posted, board
+from .presence import Seen, beats, roster
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A live claim as a reader sees it: when its lease ends (seconds since the epoch), and whether that is over."""
+
+    claim: LiveClaim
+    lease_until: int
+    is_stale: bool
+    is_confirmed: bool
+    seen_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """The local view with everything needed to describe claims in it."""
+
+    state: State
+    unconfirmed: frozenset[Nonce]
+    beats: dict[Agent, int]
+    now: int
+
+    def held(self, claim: LiveClaim) -> Held:
+        """Describe one claim."""
+        beat = self.beats.get(claim.holder)
+        stale = is_stale(claim, beat, self.now)
+        return Held(claim, lease_end(claim, beat), stale, claim.op not in self.unconfirmed, beat or claim.renewed)
+
+
+def picture(coord: Coord) -> Picture:
+    """Return what this clone knows now."""
+    state, unconfirmed = view(coord)
+    return Picture(state, unconfirmed, beats(coord, state), coord.clock.now())
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One resource asked about: "free", "mine", "held" or "stale"; with the item and claim that decide."""
+
+    asked: Item
+    status: str
+    held: Held | None
+    item: Item | None
+
+
+def check(coord: Coord, items: Sequence[Item], seen: Picture | None = None) -> list[Checked]:
+    """Say for each item who holds it; others' claims count before own ones, as they decide what one may do."""
+    now = seen or picture(coord)
+    me = coord.identity.agent if coord.identity else None
+    return [_checked(now, item, me) for item in items]
+
+
+def _checked(now: Picture, asked: Item, me: Agent | None) -> Checked:
+    hits = [(now.state.claims[n], now.state.claims[n].items[i]) for n, i in now.state.index.overlapping(asked)]
+    others = [(c, own) for c, own in hits if c.holder != me and Intent.EDIT in (asked.intent, own.intent)]
+    mine = [(c, own) for c, own in hits if c.holder == me]
+    for claim, own in others or mine:
+        held = now.held(claim)
+        status = "mine" if claim.holder == me else "stale" if held.is_stale else "held"
+        return Checked(asked, status, held, own)
+    return Checked(asked, "free", None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Everything `status` shows."""
+
+    agents: list[Seen]
+    claims: list[Held]
+    posts: list[Posted]
+    warnings: list[str]
+
+
+def status(coord: Coord) -> Status:
+    """Return agents, claims, posts and warnings of the local view."""
+    now = picture(coord)
+    claims = [now.held(claim) for claim in sorted(now.state.claims.values(), key=lambda claim: claim.token)]
+    return Status(roster(coord), claims, board(coord), list(_warnings(now, claims)))
+
+
+def _warnings(now: Picture, claims: Iterable[Held]) -> Iterable[str]:
+    for held in claims:
+        if held.claim.renewed > now.now + now.state.skew:
+            yield f"#{held.claim.token} of {held.claim.holder} is dated in the future: a clock is wrong"

@@ -1,0 +1,142 @@
+"""One exchange with the remote: fetch, verify, adopt, place what is pending, push one's own refs in one push."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from git_coord.domain import chain
+from git_coord.domain.chain import Extension, Placed
+from git_coord.domain.ids import Nonce, Oid
+from git_coord.domain.ledger import Refused
+from git_coord.domain.statements import Claim
+from git_coord.errors import CoordError, Kind
+from git_coord.store.interface import PushStatus, RefUpdate
+from git_coord.store.refnames import LEDGER, Family
+
+from .context import Coord
+from .ledger import candidates, fetched_ledger, open_ledger, place_locally
+from .place import MAX_UNMOVED, PLACE_SECONDS, land
+from .remote_ledger import SYNC_FAMILIES, fetch_and_adopt, host_refusal, own_updates, refused_by_host, remote_of
+from .requests import read_requests
+from .retry import attempts
+
+
+@dataclass(slots=True)
+class Synced:
+    """What a sync did: the head before and after, own operations placed, refs pushed; `lost` are refused claims."""
+
+    before: Oid | None
+    after: Oid | None
+    placed: list[Placed] = field(default_factory=list)
+    lost: list[Placed] = field(default_factory=list)
+    pushed: int = 0
+
+
+def sync(coord: Coord, families: tuple[Family, ...] = SYNC_FAMILIES) -> Synced:
+    """Bring this clone and the remote together.
+
+    Without a remote, only what is pending locally is placed. Nothing to do costs one fetch. Raises CoordError(UNKNOWN)
+    without an answer, CoordError(UNTRUSTED) for a bad ledger; nothing pending is lost by either.
+    """
+    open_ledger(coord)
+    done = Synced(before=coord.head.oid if coord.head else None, after=None)
+    mine = _own_pending(coord)
+    if coord.remote is None:
+        _place_pending(coord)
+    else:
+        fetch_and_adopt(coord, families)
+        done.pushed = _exchange(coord)
+    done.after = coord.head.oid if coord.head else None
+    _settle(coord, done, mine)
+    return done
+
+
+def _own_pending(coord: Coord) -> set[Nonce]:
+    requests = read_requests(coord, fetched=False)
+    return {sealed.op.nonce for request in requests for sealed in request.operations.values() if sealed}
+
+
+def _settle(coord: Coord, done: Synced, mine: set[Nonce]) -> None:
+    for nonce in mine & coord.outcomes.keys():
+        placed = coord.outcomes[nonce]
+        is_lost = isinstance(placed.outcome, Refused) and isinstance(placed.sealed.op, Claim)
+        (done.lost if is_lost else done.placed).append(placed)
+
+
+def _place_pending(coord: Coord) -> None:
+    for _ in attempts(coord.clock, coord.jitter, seconds=PLACE_SECONDS):
+        made = _next_commit(coord)
+        if made is None:
+            return
+        if not place_locally(coord, made):
+            open_ledger(coord)
+
+
+def _next_commit(coord: Coord) -> Extension | None:
+    if coord.head is None:
+        return None
+    return chain.extend(coord.head, candidates(coord), coord.store.algorithm)
+
+
+def _exchange(coord: Coord) -> int:
+    """Push until nothing of ours is left to push; returns how many refs moved."""
+    pushed = unmoved = 0
+    for _ in attempts(coord.clock, coord.jitter, seconds=PLACE_SECONDS, first_wait=0.05):
+        made = _next_commit(coord)
+        updates = own_updates(coord)
+        if made is None and not updates:
+            return pushed
+        moved, reason = _push(coord, made, updates)
+        pushed += moved
+        if reason is not None:
+            before = coord.head.oid if coord.head else None
+            fetch_and_adopt(coord, SYNC_FAMILIES)
+            unmoved = unmoved + 1 if fetched_ledger(coord) == before else 0
+            if unmoved == MAX_UNMOVED:
+                raise host_refusal(coord, reason)
+    raise CoordError(Kind.UNKNOWN, f"{remote_of(coord).name} stays busy", next="git coord sync")
+
+
+def _push(coord: Coord, made: Extension | None, updates: list[RefUpdate]) -> tuple[int, str | None]:
+    """Push once; returns how many refs moved and the host's words for one that did not."""
+    moves = [RefUpdate(LEDGER, made.head.oid, coord.known.oid), *updates] if made else updates
+    if made:
+        coord.store.write(made.objects)
+    results = remote_of(coord).push(moves)
+    if final := refused_by_host(results):
+        raise host_refusal(coord, final)
+    if made and results[0].status is not PushStatus.REJECTED:
+        land(coord, made)
+    refused = [result.reason for result in results if result.status is PushStatus.REJECTED]
+    return len(results) - len(refused), refused[0] if refused else None
+
+
+def picture_age(coord: Coord) -> int | None:
+    """Return how many seconds ago this clone last agreed with the remote; 0 without a remote, None for never."""
+    if coord.remote is None:
+        return 0
+    stamp = coord.files.read("synced")
+    if stamp is None or not stamp.strip().isdigit():
+        return None
+    return max(0, coord.clock.now() - int(stamp))
+
+
+def freshen(coord: Coord, *, is_local: bool, families: tuple[Family, ...] = SYNC_FAMILIES) -> int | None:
+    """Make the picture young enough to answer from, and return its age in seconds.
+
+    Fetches unless the last good sync is younger than `coord.freshness` or `is_local`. Raises CoordError(UNKNOWN) when
+    it is older and the remote cannot be asked: failing to find out is never "free".
+    """
+    open_ledger(coord)
+    age = picture_age(coord)
+    if is_local or coord.remote is None or (age is not None and age < coord.settings.freshness and coord.head):
+        return age
+    try:
+        fetch_and_adopt(coord, families)
+    except CoordError as trouble:
+        if trouble.kind is Kind.UNKNOWN:
+            raise CoordError(
+                Kind.UNKNOWN, trouble.message, next=trouble.next, data={**trouble.data, "as_of_age": age}
+            ) from None
+        raise
+    return 0
