@@ -42,9 +42,9 @@ _NO_NETWORK = {"GIT_NO_NETWORK": "1", "GIT_ALLOW_PROTOCOL": ""}
 class Git:
     """Git in one repository, with an environment derived from the one given and no terminal.
 
-    Where `cwd` matters it should be the top of the worktree (of a bare repository its directory): git takes it for the top when it is
-    told the repository, and relative URLs start there. Without `network` git talks to no remote: in a partial clone a
-    command that needs an object the clone lacks then fails.
+    Where `cwd` matters it should be the top of the worktree (of a bare repository its directory): told the repository,
+    git takes `cwd` for the top, and relative URLs start there. Without `network` git talks to no remote: in a partial
+    clone a command that needs an object the clone lacks then fails.
     """
 
     def __init__(

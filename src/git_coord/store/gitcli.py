@@ -95,6 +95,8 @@ class GitStore:
 
     def swap(self, updates: Sequence[RefUpdate], reason: str) -> Swap:  # noqa: ARG002  # our refs have no reflog
         """Move all refs or none; raises CoordError(ERROR, data={"missing": [ids]}) for what was pruned: write again."""
+        if not updates:
+            return Swap.MOVED
         deadline = time.monotonic() + _PATIENCE
         while not self._refs.move(updates):
             verdict = self._verdict(updates)

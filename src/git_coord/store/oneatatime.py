@@ -1,0 +1,87 @@
+"""One fetch at a time in a clone; who waited shares a fetch that began after it asked."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from git_coord.clock import Clock
+from git_coord.errors import CoordError, Kind
+
+_SAME_BOOT = 3
+"""Seconds by which wall clock minus monotonic clock may differ within one boot: whole seconds, and a slewed clock."""
+
+
+@dataclass
+class Turn:
+    """What came of waiting: seconds left (None: the time is over), and whether the work is done."""
+
+    left: float | None
+    done: bool = False
+
+
+class OneAtATime:
+    """A lock and a stamp in one folder of the clone.
+
+    The lock only saves work: two fetches at once would be correct, if wasteful, and one may fail on the other's refs.
+    """
+
+    def __init__(self, folder: str, clock: Clock) -> None:
+        """Make nothing yet."""
+        self._folder = folder
+        self._clock = clock
+
+    @contextlib.contextmanager
+    def turn(self, scope: str, names: Collection[str], limit: float) -> Iterator[Turn]:
+        """Wait for a turn at most `limit` seconds; what the body marks done is stamped for those who wait.
+
+        Raises CoordError(ERROR) where the folder cannot be written.
+        """
+        from filelock import FileLock, Timeout  # noqa: PLC0415  # 30 ms, and a lock made before a fork is shared
+
+        asked = self._clock.monotonic()
+        lock = FileLock(os.path.join(self._folder, "fetch.lock"))
+        try:
+            os.makedirs(self._folder, exist_ok=True)
+            lock.acquire(timeout=limit, poll_interval=0.02)
+        except Timeout:
+            yield Turn(None)
+            return
+        except OSError as error:
+            raise CoordError(Kind.ERROR, f"no lock can be taken in {self._folder}: {error.strerror}") from error
+        try:
+            began = self._clock.monotonic()
+            # After taking the lock, look again.
+            shared = self._covers(scope, names, asked)
+            turn = Turn(max(0.0, asked + limit - began), shared)
+            yield turn
+            if turn.done and not shared:
+                self._stamp(scope, names, began)
+        finally:
+            lock.release()
+
+    def _covers(self, scope: str, names: Collection[str], asked: float) -> bool:
+        try:
+            with open(self._path, encoding="utf-8", errors="surrogateescape") as file:
+                began, boot, done, of = file.read().split("\n", 3)
+            fresh = float(began) > asked and abs(float(boot) - self._boot()) <= _SAME_BOOT
+        except (OSError, ValueError):
+            return False
+        return fresh and of == scope and set(names) <= set(done.split(" "))
+
+    def _stamp(self, scope: str, names: Collection[str], began: float) -> None:
+        # Losing the stamp only costs somebody a fetch.
+        with contextlib.suppress(OSError):
+            with open(f"{self._path}.new", "w", encoding="utf-8", errors="surrogateescape") as file:
+                file.write("\n".join([repr(began), repr(self._boot()), " ".join(names), scope]))
+            os.replace(f"{self._path}.new", self._path)
+
+    def _boot(self) -> float:
+        """Return when the monotonic clock began: it tells this boot from others."""
+        return self._clock.now() - self._clock.monotonic()
+
+    @property
+    def _path(self) -> str:
+        return os.path.join(self._folder, "fetch.stamp")

@@ -1,0 +1,206 @@
+"""The remote over the git program: every command line that touches the network is spelled here, once each."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from git_coord.clock import Clock
+from git_coord.domain.ids import Oid
+from git_coord.errors import CoordError, Kind
+
+from . import refnames
+from .git import Git, first_words
+from .interface import ABSENT, PushedRef, PushStatus, RefUpdate, Store
+from .oneatatime import OneAtATime
+from .process import Completed
+from .refnames import Family, Ref
+
+_QUIET = ("-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.logAllRefUpdates=false")
+_FETCH = ("fetch", "--prune", "--no-tags", "--no-filter", "--no-recurse-submodules", "--no-write-fetch-head")
+_PUSH = ("-c", "push.pushOption=", "-c", "push.negotiate=false", "push", "--porcelain", "--no-verify")
+_PUSH_NOTHING_ELSE = ("--no-follow-tags", "--no-signed", "--recurse-submodules=no")
+_SSH_SCHEMES = ("ssh://", "git+ssh://", "ssh+git://")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the ledger is: a configured remote's name, its resolved URL, and `coord.refPrefix`."""
+
+    name: str
+    url: str
+    prefix: str = refnames.DEFAULT_PREFIX
+
+
+@dataclass(frozen=True)
+class Timeouts:
+    """How many seconds a fetch and a push may take, waiting for another fetch of this clone included."""
+
+    fetch: float = 10.0
+    push: float = 30.0
+
+
+class GitRemote:
+    """A remote reached by `git fetch` and `git push`; `lock_dir` is the folder `coord` in the common git directory."""
+
+    def __init__(  # noqa: PLR0913  # chosen once, in the composition root
+        self, git: Git, store: Store, place: Place, *, lock_dir: str, clock: Clock, timeouts: Timeouts | None = None
+    ) -> None:
+        """Prepare; nothing is run yet. Raises CoordError(ERROR) for a URL that git would take for an option."""
+        _refuse_option(place.url)
+        self._git = git.online()
+        self._store = store
+        self._place = place
+        self._timeouts = timeouts or Timeouts()
+        self._turns = OneAtATime(lock_dir, clock)
+        self._ssh: dict[str, str] | None = None
+
+    @property
+    def name(self) -> str:
+        """The configured name."""
+        return self._place.name
+
+    def fetch(self, families: Collection[Family]) -> None:
+        """Bring these families into the fetched namespace, or share a fetch that began after this was asked."""
+        limit = self._timeouts.fetch
+        scope = f"{self._place.prefix} {self._place.url}"
+        names = [family.value for family in families]
+        with self._turns.turn(scope, names, limit) as turn:
+            if turn.left is None:
+                raise CoordError(Kind.UNKNOWN, f"no answer from {self.name} in {limit:g} s: another fetch is running")
+            if not turn.done:
+                self._fetched(self._fetch_line(families), turn.left)
+                turn.done = True
+
+    def push(self, updates: Sequence[RefUpdate]) -> list[PushedRef]:
+        """Ask the remote to move each ref from exactly its old value; refs are decided one by one."""
+        if not updates:
+            return []
+        done = self._run(self._push_line(updates), self._timeouts.push)
+        said = _porcelain(done.out)
+        answers = [said.get(refnames.on_remote(update.ref, self._place.prefix)) for update in updates]
+        known = [(update, answer) for update, answer in zip(updates, answers, strict=True) if answer is not None]
+        self._record([update for update, (status, _) in known if status is not PushStatus.REJECTED])
+        if len(known) < len(updates):
+            raise self._unknown(done, "did not say what became of the push")
+        return [PushedRef(update.ref, status, reason) for update, (status, reason) in known]
+
+    def deepen(self, commits: int, tip: Oid) -> None:
+        """Fetch that many more commits of user history behind `tip` in a shallow clone."""
+        line = (*_QUIET, "fetch", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head")
+        target = (f"--deepen={commits}", "--end-of-options", self._place.url, tip)
+        self._fetched([*line, *target], self._timeouts.fetch)
+
+    def _fetch_line(self, families: Collection[Family]) -> list[str]:
+        # Without a tip, git tells the remote the user's own commits; with one that matches nothing, it fetches anew.
+        known = self._store.refs(refnames.FETCHED)
+        tips = [f"--negotiation-tip={refnames.NEGOTIATION_TIPS}"] if known else []
+        specs = refnames.fetch_refspecs(families, self._place.prefix)
+        return [*_QUIET, *_FETCH, *tips, "--end-of-options", self._place.url, *specs]
+
+    def _push_line(self, updates: Sequence[RefUpdate]) -> list[str]:
+        leases, specs = [], []
+        for update in updates:
+            there = refnames.on_remote(update.ref, self._place.prefix)
+            # Empty means "must not exist", as an empty source means "delete".
+            leases.append(f"--force-with-lease={there}:{'' if update.old is ABSENT else update.old}")
+            specs.append(f"{'' if update.new is ABSENT else update.new}:{there}")
+        return [*_PUSH, *_PUSH_NOTHING_ELSE, *leases, "--end-of-options", self._place.url, *specs]
+
+    def _fetched(self, line: Sequence[str], timeout: float) -> None:
+        done = self._run(line, timeout)
+        if done.code != 0:
+            raise self._unknown(done, "could not be fetched from")
+
+    def _run(self, line: Sequence[str], timeout: float) -> Completed:
+        try:
+            return self._git.run(line, timeout=timeout, check=False, env=self._ssh_command(timeout))
+        except CoordError as error:
+            if error.kind is not Kind.UNKNOWN:
+                raise
+            raise CoordError(Kind.UNKNOWN, f"no answer from {self.name} in {timeout:g} s") from None
+
+    def _ssh_command(self, timeout: float) -> Mapping[str, str]:
+        """Return the setting that keeps ssh from asking questions, unless the user has their own command."""
+        if self._ssh is None:
+            own = "GIT_SSH_COMMAND" in self._git.env or "GIT_SSH" in self._git.env or not _is_ssh(self._place.url)
+            if own or self._git.config().get("core.sshCommand") is not None:
+                self._ssh = {}
+            else:
+                seconds = max(1, round(timeout))
+                self._ssh = {"GIT_SSH_COMMAND": f"ssh -o BatchMode=yes -o ConnectTimeout={seconds}"}
+        return self._ssh
+
+    def _record(self, landed: Sequence[RefUpdate]) -> None:
+        """Set the fetched copies to what the remote now has; a fetch that got there first knows better."""
+        wanted = {refnames.fetched(update.ref): update.new for update in landed}
+        now = self._store.refs(*wanted)
+        moves = [RefUpdate(ref, new, now.get(ref, ABSENT)) for ref, new in wanted.items()]
+        # The push has happened: trouble here may not hide that, and the next fetch sets it right.
+        with contextlib.suppress(CoordError):
+            self._store.swap(moves, "pushed")
+
+    def _unknown(self, done: Completed, otherwise: str) -> CoordError:
+        words = first_words(done.err)
+        return CoordError(Kind.UNKNOWN, f"{self.name}: {words or otherwise}", data={"reason": words})
+
+
+def resolve_url(git: Git, name: str) -> str:
+    """Return the push URL of a configured remote, as git's own rules rewrite it.
+
+    Raises CoordError(ERROR) when there is no such remote, when it has several push URLs (the ledger is read and
+    written in one place), or when name or URL would be taken for an option.
+    """
+    _refuse_option(name)
+    done = git.run(["remote", "get-url", "--push", "--all", "--end-of-options", name], check=False)
+    if done.code != 0:
+        raise CoordError(Kind.ERROR, f"no remote named {name!r}", next="git config coord.remote <name>")
+    urls = os.fsdecode(done.out).splitlines()
+    if len(urls) != 1:
+        raise CoordError(
+            Kind.ERROR,
+            f"remote {name} has {len(urls)} push URLs; the ledger needs one",
+            next=f"git config --replace-all remote.{name}.pushurl {urls[0]}",
+        )
+    _refuse_option(urls[0])
+    return urls[0]
+
+
+def _refuse_option(text: str) -> None:
+    if text.startswith("-"):
+        raise CoordError(Kind.ERROR, f"not a remote: {text!r}")
+
+
+def _is_ssh(url: str) -> bool:
+    """Tell whether git would start ssh: a scheme, or `host:path` with no slash before the colon."""
+    return url.startswith(_SSH_SCHEMES) or ("://" not in url and ":" in url.partition("/")[0])
+
+
+def _porcelain(out: bytes) -> dict[Ref, tuple[PushStatus, str]]:
+    """Return what `git push --porcelain` says of each ref, by its name on the remote."""
+    answers = {}
+    for line in out.decode("utf-8", "replace").splitlines():
+        flag, _, rest = line.partition("\t")
+        names, _, summary = rest.partition("\t")
+        status = _status(flag, summary)
+        if status is not None:
+            answers[Ref(names.rpartition(":")[2])] = (status, _reason(summary))
+    return answers
+
+
+def _status(flag: str, summary: str) -> PushStatus | None:
+    if flag in {"*", " ", "+", "-"}:
+        return PushStatus.LANDED
+    if flag == "=":
+        return PushStatus.SAME
+    # The third kind, `[remote failure]`, is a remote that never reported: the ref may have moved.
+    if flag == "!" and summary.startswith(("[rejected]", "[remote rejected]")):
+        return PushStatus.REJECTED
+    return None
+
+
+def _reason(summary: str) -> str:
+    _, opened, inner = summary.partition("(")
+    return inner.removesuffix(")") if opened else ""
