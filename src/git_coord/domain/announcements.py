@@ -8,9 +8,9 @@ from typing import ClassVar, NamedTuple
 from git_coord.errors import CoordError, Kind
 
 from . import fields
+from .envelope import CLAIM_LIMIT, Statement, build, load_object
 from .fields import Field, many, optional, record, unique
 from .ids import Agent, Nonce, Oid
-from .statements import CLAIM_LIMIT, Statement, build, load_object
 
 STATES = ("online", "busy", "draining", "dormant", "offline")
 POST_STATES = ("open", "taken", "done", "dropped")

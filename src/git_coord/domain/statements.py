@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import ClassVar, NamedTuple
 
 from git_coord.errors import CoordError, Kind
 
-from . import canonical, fields
+from . import fields
+from .envelope import CLAIM_LIMIT, COMMON, RECORD_LIMIT, Statement, build, load_object, to_bytes
 from .fields import Field, many, optional, record, unique
-from .ids import Agent, KeyText, Nonce, Oid, Session
+from .ids import Agent, KeyText, Nonce, Oid
 from .items import Item
 
-VERSION = 1
 MAX_ITEMS = 5000
-RECORD_LIMIT = 64 * 1024
-CLAIM_LIMIT = 1024 * 1024
-
-S = TypeVar("S", bound="Statement")
+"""Items of a claim, and entries of whatever else lists items or claims."""
 
 
 class Stamp(NamedTuple):
@@ -62,32 +59,6 @@ _STAMPS = unique(
 )
 _TTL = fields.integer(1, 366 * 86400)
 _LEASE = fields.one_of("quick", "standard", "long")
-_COMMON: dict[str, Field] = {
-    "repo": fields.uuid,
-    "agent": fields.agent,
-    "session": fields.session,
-    "seq": fields.integer(1),
-    "at": fields.stamp,
-    "nonce": fields.nonce,
-    "head": optional(fields.oid),
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
-    """What every statement has; `at` is in seconds since the epoch, `head` the newest ledger commit its author knew."""
-
-    KIND: ClassVar[str]
-    FIELDS: ClassVar[dict[str, Field]]
-    LIMIT: ClassVar[int] = RECORD_LIMIT
-
-    repo: str
-    agent: Agent
-    session: Session
-    seq: int
-    at: int
-    nonce: Nonce
-    head: Oid | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -256,13 +227,6 @@ def rotation_challenge(repo: str, agent: Agent, nonce: Nonce) -> bytes:
     return f"git-coord rotate {repo} {agent} {nonce}\n".encode("ascii")
 
 
-def to_bytes(statement: Statement) -> bytes:
-    """Return the canonical JSON of a statement, without a newline."""
-    table = _COMMON | statement.FIELDS
-    obj = {name: field.write(getattr(statement, name)) for name, field in table.items()}
-    return canonical.dumps(obj | {"kind": statement.KIND, "v": VERSION})
-
-
 def parse_operation(data: bytes) -> Operation:
     """Return the ledger operation in these canonical bytes.
 
@@ -272,30 +236,36 @@ def parse_operation(data: bytes) -> Operation:
     cls = OPERATIONS.get(obj["kind"])
     if cls is None:
         raise CoordError(Kind.UNTRUSTED, f"operation kind {obj['kind'][:40]!r} needs a newer git coord")
-    unknown = obj.keys() - _COMMON.keys() - cls.FIELDS.keys() - {"v", "kind"}
+    unknown = obj.keys() - COMMON.keys() - cls.FIELDS.keys() - {"v", "kind"}
     if unknown:
         raise CoordError(Kind.UNTRUSTED, f"field {min(unknown)[:40]!r} of {cls.KIND} needs a newer git coord")
     return build(cls, obj)
 
 
-def load_object(data: bytes) -> dict[str, Any]:
-    """Return the decoded object of a statement whose version is known and whose kind is a word."""
-    obj = canonical.loads(data)
-    if not isinstance(obj, dict) or type(obj.get("v")) is not int or not isinstance(obj.get("kind"), str):
-        raise CoordError(Kind.UNTRUSTED, "not a statement: no version or kind")
-    if obj["v"] != VERSION:
-        raise CoordError(Kind.UNTRUSTED, f"statement version {obj['v']} needs a newer git coord (this one reads 1)")
-    return obj
-
-
-def build(cls: type[S], obj: dict[str, Any]) -> S:
-    """Return the statement with every field read and checked; raises CoordError(UNTRUSTED) naming the field."""
-    values = {}
-    for name, field in (_COMMON | cls.FIELDS).items():
-        if name not in obj:
-            raise CoordError(Kind.UNTRUSTED, f"{cls.KIND} has no field {name!r}")
-        try:
-            values[name] = field.read(obj[name])
-        except ValueError as trouble:
-            raise CoordError(Kind.UNTRUSTED, f"field {name!r} of {cls.KIND} is not {trouble}") from None
-    return cls(**values)
+__all__ = [
+    "CLAIM_LIMIT",
+    "MAX_ITEMS",
+    "OPERATIONS",
+    "RECORD_LIMIT",
+    "Base",
+    "Break",
+    "Cancel",
+    "Claim",
+    "Join",
+    "Listed",
+    "Operation",
+    "Policy",
+    "Rejoin",
+    "Release",
+    "Renew",
+    "Renewal",
+    "Rotate",
+    "Stamp",
+    "Statement",
+    "Target",
+    "build",
+    "load_object",
+    "parse_operation",
+    "rotation_challenge",
+    "to_bytes",
+]
