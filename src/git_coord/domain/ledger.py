@@ -42,6 +42,7 @@ class Refusal(Enum):
     LATE = "too late"
     FIXED = "fixed at birth"
     ITEMS = "no such item"
+    NONCE = "nonce in use"
 
 
 class Change(NamedTuple):
@@ -155,6 +156,9 @@ def _with_member(state: State, agent: Agent, **fields: Any) -> State:
 def _claim(state: State, op: Claim) -> Outcome:
     if op.ttl > state.policy.max_lease:
         return Refused(state, Refusal.TTL)
+    if op.nonce in state.claims:
+        # Claims are known by nonce: one made under the nonce of another would put that one out of the way.
+        return Refused(state, Refusal.NONCE)
     if found := conflicts(state, op.agent, op.items):
         return Refused(state, Refusal.CONFLICT, found)
     replaced = _replaced(state, op)
