@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from .timestamps import format_stamp, parse_stamp
 
 Reader = Callable[[Any], Any]
 Writer = Callable[[Any], Any]
+_ALGORITHM = re.compile(r"[a-z0-9.@-]{1,64}")
 
 
 class Field(NamedTuple):
@@ -113,13 +115,13 @@ def unique(field: Field, key: Callable[[Any], Any] = lambda entry: entry) -> Fie
 
 def _is_key(value: str) -> bool:
     algorithm, space, body = value.partition(" ")
-    if not space or len(value) > 4096:
+    if not space or len(value) > 4096 or not _ALGORITHM.fullmatch(algorithm):
         return False
     try:
         blob = base64.b64decode(body, validate=True)
     except (binascii.Error, ValueError):
         return False
-    name = algorithm.encode("utf-8", "replace")
+    name = algorithm.encode("ascii")
     return blob.startswith(len(name).to_bytes(4, "big") + name) and base64.b64encode(blob).decode() == body
 
 
