@@ -97,7 +97,7 @@ def _selected(parent: Head, candidates: Iterable[Sealed]) -> Iterator[Sealed]:
     for agent in turn_order(parent.oid, turns):
         member = parent.state.agents.get(agent)
         last = member.seq if member else 0
-        yield from sorted((s for s in turns[agent] if s.op.seq > last), key=lambda s: (s.op.seq, s.op.nonce))
+        yield from sorted((s for s in turns[agent] if s.op.seq > last), key=lambda s: (s.op.seq, s.record))
 
 
 class _Writer:
@@ -127,7 +127,8 @@ class _Writer:
         trees = tuple(self._tree.hashed(self._algorithm))
         commit = hash_object("commit", commit_bytes(self._tree, parent, date, lines), self._algorithm)
         head = Head(commit.oid, date, state, self._tree)
-        return Extension(head, placed, (*self._blobs.values(), *trees, commit))
+        blobs = {blob.oid: blob for blob in self._blobs.values()}  # a record lies in `op` and in a claim's folder
+        return Extension(head, placed, (*blobs.values(), *trees, commit))
 
 
 def commit_bytes(tree: Tree, parent: Oid | None, date: int, lines: Sequence[str]) -> bytes:
