@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from git_coord.errors import CoordError, Kind
 
@@ -20,6 +20,8 @@ from .timestamps import format_stamp, parse_stamp
 
 FORMAT, POLICY, COUNTERS = "format", "policy", "counters"
 OPERATIONS, AGENTS, CLAIMS = "op", "agents", "claims"
+
+O = TypeVar("O", bound=Operation)  # noqa: E741 - the one type variable of this module
 
 
 class File(NamedTuple):
@@ -101,13 +103,12 @@ def load_state(files: Mapping[str, bytes]) -> State:
     """
     try:
         return _load(files)
-    except (KeyError, ValueError, TypeError, IndexError) as trouble:
+    except (LookupError, ValueError, TypeError) as trouble:
         raise CoordError(Kind.UNTRUSTED, f"the ledger's tree does not hold together: {trouble!r}") from None
 
 
 def _load(files: Mapping[str, bytes]) -> State:
-    policy = _operation(files[POLICY])
-    assert isinstance(policy, Policy)
+    policy = _operation(files[POLICY], Policy)
     agents = {
         Agent(path.partition("/")[2]): _load_member(canonical.loads(data[:-1]))
         for path, data in files.items()
@@ -142,20 +143,18 @@ def _load_claims(files: Mapping[str, bytes], fold: Fold) -> dict[Nonce, LiveClai
 
 def _load_claim(folder: Mapping[str, bytes], fold: Fold) -> LiveClaim:
     derived = canonical.loads(folder["grant"][:-1])
-    op = _operation(folder["claim"])
-    assert isinstance(op, Claim)
+    op = _operation(folder["claim"], Claim)
     stamps = tuple(Stamp(entry["name"], entry["value"]) for entry in derived["stamps"])
     claim = grant(op, Token(derived["token"]), stamps)
     if "renew" in folder:
-        claim = _renewed(claim, _operation(folder["renew"]))
-    cuts = (_operation(folder[name]) for name in sorted(folder) if name.startswith("cut-"))
+        claim = _renewed(claim, _operation(folder["renew"], Renew))
+    cuts = (_operation(folder[name], Operation) for name in sorted(folder) if name.startswith("cut-"))
     gone = frozenset(position for cut in cuts for position in _cut_positions(claim, cut, fold))
     return replace(claim, gone=gone)
 
 
-def _renewed(claim: LiveClaim, op: Operation) -> LiveClaim:
-    assert isinstance(op, Renew)
-    own = next(renewal for renewal in op.claims if renewal.claim == claim.op)
+def _renewed(claim: LiveClaim, op: Renew) -> LiveClaim:
+    own = {renewal.claim: renewal for renewal in op.claims}[claim.op]
     return replace(claim, renewed=op.at, ttl=op.ttl, lease=op.lease, pins=own.pins, stamps=own.stamps)
 
 
@@ -171,6 +170,9 @@ def _cut_positions(claim: LiveClaim, cut: Operation, fold: Fold) -> Iterator[int
             yield from index.same(item)
 
 
-def _operation(record: bytes) -> Operation:
+def _operation(record: bytes, cls: type[O]) -> O:
     statement, _, _ = record.partition(b"\n")
-    return parse_operation(statement)
+    op = parse_operation(statement)
+    if not isinstance(op, cls):
+        raise ValueError(f"a {op.KIND} lies where another operation belongs")
+    return op
