@@ -2,36 +2,45 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import dataclass
-from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
 class CoordFiles:
-    """`common` is shared by all worktrees of the clone, `local` belongs to one; both are folders of ours."""
+    """`common` is shared by all worktrees of the clone, `local` belongs to one; both are paths of folders of ours."""
 
-    common: Path
-    local: Path
+    common: str
+    local: str
+
+    def path(self, name: str, *, local: bool = False) -> str:
+        """Return where a file of ours lies."""
+        return os.path.join(self.local if local else self.common, name)
 
     def read(self, name: str, *, local: bool = False) -> bytes | None:
         """Return a file's bytes, None when there is none or it cannot be read."""
         try:
-            return ((self.local if local else self.common) / name).read_bytes()
+            with open(self.path(name, local=local), "rb") as file:
+                return file.read()
         except OSError:
             return None
 
     def write(self, name: str, data: bytes, *, local: bool = False) -> None:
         """Replace a file whole; a reader sees the old bytes or the new ones. Raises OSError when the disk refuses."""
-        path = (self.local if local else self.common) / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        scratch = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+        path = self.path(name, local=local)
+        scratch = f"{path}.{os.getpid()}.tmp"
+        os.makedirs(os.path.dirname(path), exist_ok=True)
         try:
-            scratch.write_bytes(data)
-            scratch.replace(path)
-        finally:
-            scratch.unlink(missing_ok=True)
+            with open(scratch, "wb") as file:
+                file.write(data)
+            os.replace(scratch, path)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.unlink(scratch)
+            raise
 
     def remove(self, name: str, *, local: bool = False) -> None:
         """Remove a file if it is there."""
-        ((self.local if local else self.common) / name).unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.path(name, local=local))

@@ -31,6 +31,8 @@ class Name(NamedTuple):
 
 
 DEFAULT_PREFIX = "refs/coord"
+BRANCHES = "refs/heads/"
+"""Where a host that takes only branches takes refs."""
 BRANCH_PREFIX = "refs/heads/coord"
 """What `coord.refPrefix` is set to on hosts that take only branches."""
 LIVE = "refs/coord/"
@@ -107,3 +109,8 @@ def fetch_refspecs(families: Iterable[Family], remote_prefix: str) -> list[str]:
         else:
             specs.append(f"+{remote_prefix}/{family.value}/*:{FETCHED}{family.value}/*")
     return specs
+
+
+def default_branch(remote: str) -> str:
+    """Return this clone's pointer to a remote's default branch; a ref of the user's, only ever read."""
+    return f"refs/remotes/{remote}/HEAD"

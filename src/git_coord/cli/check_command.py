@@ -1,0 +1,123 @@
+"""`git coord check`: who holds something, and may I touch it?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from git_coord.app import App
+from git_coord.domain.durations import show_age
+from git_coord.domain.items import Item
+from git_coord.domain.timestamps import format_stamp
+from git_coord.errors import CoordError, Kind
+from git_coord.service import query
+from git_coord.service.sync import freshen, picture_age
+
+from . import options, render, resources
+from .output import Output
+
+STATUS = {"free": 0, "mine": 0, "held": Kind.CONFLICT.exit_status, "stale": Kind.STALE.exit_status}
+"""Exit status of each answer; of several, the gravest: held before stale."""
+
+
+@click.command("check", context_settings=options.HELP)
+@click.argument("resource", nargs=-1)
+@resources.glob
+@resources.stdin
+@resources.nul
+@options.local
+@options.common
+def command(
+    resource: tuple[str, ...],
+    globs: tuple[str, ...],
+    from_stdin: bool,
+    is_nul: bool,
+    is_local: bool,
+    as_json: bool,
+    agent: str | None,
+) -> int:
+    """Say for each path or task: free, mine, held or stale.
+
+    Exit 0 free or mine, 3 held, 7 stale (the lease is over, it still blocks), 5 unknown: the remote cannot be asked.
+    """
+    app, output = options.means(as_json, agent)
+    names = [*resource, *(resources.read_stdin(is_nul) if from_stdin else ())]
+    items = resources.plain_items(app, names, globs)
+    if not items:
+        raise CoordError(Kind.USAGE, "name at least one path or task")
+    try:
+        age = freshen(app.coord, is_local=is_local)
+    except CoordError as trouble:
+        if trouble.kind is not Kind.UNKNOWN:
+            raise
+        return _unknown(app, output, items, trouble)
+    now = query.picture(app.coord)
+    answers = query.check(app.coord, items, now)
+    if output.is_json:
+        rows = [_object(answer, answer.status) for answer in answers]
+        worst = _worst(answers)
+        output.object(
+            {"resources": rows, "as_of": render.as_of_stamp(age, now.now), "code": _code(worst)}, ok=worst == 0
+        )
+    else:
+        output.lines([*_lines(answers, now), render.as_of(age, app.remote_name)])
+    return _worst(answers)
+
+
+def _worst(answers: list[query.Checked]) -> int:
+    found = {answer.status for answer in answers}
+    return next((STATUS[status] for status in ("held", "stale") if status in found), 0)
+
+
+def _code(worst: int) -> str:
+    return {0: "ok", Kind.CONFLICT.exit_status: "conflict", Kind.STALE.exit_status: "stale"}[worst]
+
+
+def _object(answer: query.Checked, status: str) -> dict[str, Any]:
+    entry: dict[str, Any] = {"path": render.item_object(answer.asked)["path"], "status": status, "holder": None}
+    if answer.held is not None and answer.item is not None:
+        shown = render.claim_object(answer.held)
+        keep = ("token", "purpose", "claimed_at", "lease_until", "holder_stale", "confirmed")
+        entry |= {name: shown[name] for name in keep}
+        entry |= {"holder": answer.held.claim.holder, "intent": answer.item.intent.value}
+        entry["held"] = render.item_object(answer.item)["path"]
+    return entry
+
+
+def _lines(answers: list[query.Checked], now: query.Picture) -> list[str]:
+    width = max(len(render.shown(answer.asked)) for answer in answers)
+    return [f"{answer.status:5} {render.shown(answer.asked):{width}}{_holder(answer, now)}" for answer in answers]
+
+
+def _holder(answer: query.Checked, now: query.Picture) -> str:
+    if answer.held is None or answer.item is None:
+        return ""
+    claim = answer.held.claim
+    name = render.token(claim, is_confirmed=answer.held.is_confirmed)
+    what = "" if answer.item.name == answer.asked.name else f" {render.shown(answer.item)}"
+    purpose = f'   "{claim.purpose}"' if claim.purpose else ""
+    until = render.lease(answer.held, now.now)
+    return f"   {claim.holder} {name} {answer.item.intent.value}{what}{purpose}   {until}"
+
+
+def _unknown(app: App, output: Output, items: tuple[Item, ...], trouble: CoordError) -> int:
+    """Answer "unknown", with what the old picture said; failing to find out is never "free"."""
+    age = picture_age(app.coord)
+    step = f"git coord check {' '.join(render.typed(item) for item in items)} --local"
+    old = query.check(app.coord, items) if app.coord.head is not None else []
+    if output.is_json:
+        rows = [_object(answer, "unknown") for answer in old] or [{"status": "unknown"} for _ in items]
+        fields = {"code": "unknown", "message": trouble.message, "next": step, "resources": rows}
+        output.object({**fields, "as_of": render.as_of_stamp(age, app.coord.clock.now())}, ok=False)
+        return Kind.UNKNOWN.exit_status
+    picture = f"last picture {show_age(age)} old" if age is not None else "and it never was"
+    output.talk(f"unknown: {trouble.message}, {picture}")
+    for answer in old:
+        if answer.held is not None:
+            until = format_stamp(answer.held.lease_until)
+            output.talk(
+                f"  {render.shown(answer.asked)}   was held by {answer.held.claim.holder} #{answer.held.claim.token}, until {until}"
+            )
+    output.talk(f"next   {step}        (answer from the old picture)")
+    return Kind.UNKNOWN.exit_status

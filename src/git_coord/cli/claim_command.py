@@ -1,0 +1,135 @@
+"""`git coord claim`: paths or tasks, all or none."""
+
+from __future__ import annotations
+
+import click
+
+from git_coord.app import App
+from git_coord.domain.items import Intent, Item
+from git_coord.domain.lease import CLASSES
+from git_coord.domain.statements import Stamp
+from git_coord.domain.timestamps import format_stamp
+from git_coord.errors import CoordError, Kind
+from git_coord.service import claims, query
+from git_coord.service.ledger import open_ledger
+
+from . import options, render, resources
+from .output import Output
+
+
+@click.command("claim", context_settings=options.HELP)
+@click.argument("resource", nargs=-1)
+@resources.glob
+@click.option("--read", "is_read", is_flag=True, help="Only keep others from editing; readers share.")
+@click.option("-m", "purpose", default="", callback=options.clean_line, help="What for, one line.")
+@click.option("--lease", type=click.Choice(list(CLASSES)), help="quick 30 min, standard 2 h, long 4 h (needs -m).")
+@click.option("--ttl", callback=options.duration, metavar="DUR", help="Another length: 90s, 30m, 2h.")
+@click.option("--stamp", "stamps", multiple=True, metavar="NAME=VALUE", help="Kept with the claim (repeatable).")
+@resources.stdin
+@resources.nul
+@options.offline
+@options.common
+def command(
+    resource: tuple[str, ...],
+    globs: tuple[str, ...],
+    is_read: bool,
+    purpose: str,
+    lease: str | None,
+    ttl: int | None,
+    stamps: tuple[str, ...],
+    from_stdin: bool,
+    is_nul: bool,
+    offline: bool,
+    as_json: bool,
+    agent: str | None,
+) -> int:
+    """Claim paths or tasks: all of them are granted, or none.
+
+    A path covers everything below it. Others' commits that touch what you hold are refused until you release it, or a
+    maintainer breaks the claim.
+    """
+    app, output = options.means(as_json, agent, offline=offline)
+    names = [*resource, *(resources.read_stdin(is_nul) if from_stdin else ())]
+    wanted = claims.Wanted(
+        items=resources.items(app, names, globs, Intent.READ if is_read else Intent.EDIT),
+        purpose=purpose,
+        lease=_lease(lease, purpose),
+        ttl=ttl or CLASSES[lease or "standard"],
+        stamps=stamps_of(stamps),
+        base=app.worktree.base(),
+    )
+    open_ledger(app.coord)
+    result = claims.claim(app.coord, wanted)
+    app.refresh_snapshot()
+    if isinstance(result, claims.ClaimRefused):
+        return _refused(app, output, result, wanted.items)
+    return _granted(app, output, result)
+
+
+def _lease(lease: str | None, purpose: str) -> str:
+    if lease == "long" and not purpose:
+        raise CoordError(Kind.USAGE, "a long lease needs a reason: -m")
+    return lease or "standard"
+
+
+def stamps_of(texts: tuple[str, ...]) -> tuple[Stamp, ...] | None:
+    """Return the stamps of `NAME=VALUE` arguments, None for none; raises CoordError(USAGE) for another form."""
+    from git_coord.domain.text import is_clean_line
+
+    stamps = []
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name or len(name) > 64 or not is_clean_line(text):
+            raise CoordError(Kind.USAGE, f"--stamp {text!r} is not NAME=VALUE on one line")
+        stamps.append(Stamp(name, value))
+    if len({stamp.name for stamp in stamps}) != len(stamps) or len(stamps) > 32:
+        raise CoordError(Kind.USAGE, "a stamp may be given once, and 32 at most")
+    return tuple(stamps) if stamps else None
+
+
+def _granted(app: App, output: Output, result: claims.ClaimGranted) -> int:
+    now = query.picture(app.coord)
+    held = now.held(result.claim)
+    items = [item for _, item in result.claim.live()]
+    if output.is_json:
+        output.object(
+            {
+                "token": result.claim.token if result.is_confirmed else None,
+                "agent": result.claim.holder,
+                "confirmed": result.is_confirmed,
+                "items": [render.item_object(item) for item in items],
+                "lease_until": format_stamp(held.lease_until),
+                "stamps": [stamp._asdict() for stamp in result.claim.stamps],
+                "warnings": [],
+            }
+        )
+        return 0
+    until = render.clock_time(held.lease_until, now.now)
+    if result.is_confirmed:
+        head = f"#{result.claim.token}  yours until {until}, longer while you are alive"
+    else:
+        head = f"held here only, not confirmed by {app.remote_name}; until {until}"
+    output.lines([head, *(f"  {item.intent.value:4}   {render.shown(item)}" for item in items)])
+    if not result.is_confirmed:
+        output.lines(["next   git coord sync"])
+    return 0
+
+
+def _refused(app: App, output: Output, result: claims.ClaimRefused, items: tuple[Item, ...]) -> int:
+    now = query.picture(app.coord)
+    first = result.conflicts[0]
+    name = render.shown(first.asked)
+    step = f"git coord post --to {first.claim.holder} {render.quoted([f'need {name}'])}"
+    if output.is_json:
+        objects = [render.conflict_object(conflict, now) for conflict in result.conflicts]
+        output.object({"code": "conflict", **objects[0], "conflicts": objects, "next": step}, ok=False)
+        return Kind.CONFLICT.exit_status
+    free = _free(items, result)
+    output.lines(["refused, nothing claimed", *render.conflict_lines(result.conflicts, now)])
+    output.lines([f"next   {step}", *([f"       git coord claim {free}   (what is free)"] if free else [])])
+    return Kind.CONFLICT.exit_status
+
+
+def _free(items: tuple[Item, ...], result: claims.ClaimRefused) -> str:
+    taken = {conflict.asked for conflict in result.conflicts}
+    return " ".join(render.typed(item) for item in items if item not in taken)

@@ -1,0 +1,104 @@
+"""The command line: a group that imports only the command it runs, and the one boundary from errors to words."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, NoReturn
+
+import click
+
+from git_coord import __version__
+from git_coord.errors import CoordError, Kind
+
+from .output import Output
+
+COMMANDS = {
+    "init": "begin or join the ledger of this repository",
+    "deinit": "remove everything of git coord from this clone",
+    "whoami": "show agent, session, key, repository and remote",
+    "policy": "show or change who may join, break and change policy",
+    "claim": "claim paths or tasks, all or none",
+    "release": "give claims back, whole or in part",
+    "renew": "renew leases and pins",
+    "break": "free somebody's claims, with a policy key",
+    "check": "say who holds something: free, mine, held, stale",
+    "status": "show agents, claims and posts",
+    "log": "show what the ledger placed",
+    "rejoin": "make this session the agent's current one",
+    "rotate": "replace the agent's key",
+    "presence": "show who is here, or set how one is",
+    "post": "write to the postboard, update or remove a post",
+    "posts": "show the postboard",
+    "sync": "exchange with the remote",
+    "verify": "judge commits against the claims of their time",
+    "hooks": "install, uninstall or show the git hooks",
+    "doctor": "report what is wrong here, and repair it",
+    "hook": "what the installed hooks call",
+}
+HIDDEN = ("hook",)
+
+
+class Commands(click.Group):
+    """Loads `cli/<name>.py` only when its command runs: a cold start is the cost of a command."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of the table."""
+        return [name for name in COMMANDS if name not in HIDDEN]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the module of a command and return its `command`."""
+        if cmd_name not in COMMANDS:
+            return None
+        from importlib import import_module
+
+        module = import_module(f"git_coord.cli.{cmd_name}_command")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands from the table, without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(ctx)])
+
+
+@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, "-V", "--version", prog_name="git-coord")
+def root() -> None:
+    """Who is working on what in this repository, and may I touch this file?"""
+
+
+def run(argv: list[str] | None = None) -> NoReturn:
+    """Run a command line and exit with the status of section 10 of the design."""
+    arguments = sys.argv[1:] if argv is None else argv
+    output = Output(is_json="--json" in arguments)
+    sys.exit(_status(arguments, output))
+
+
+def _status(arguments: list[str], output: Output) -> int:
+    try:
+        result: Any = root.main(args=arguments, prog_name="git coord", standalone_mode=False)
+    except CoordError as trouble:
+        return output.error(trouble)
+    except click.exceptions.Exit as left:
+        return left.exit_code
+    except click.exceptions.NoArgsIsHelpError as trouble:
+        output.talk(trouble.format_message())
+        return Kind.USAGE.exit_status
+    except click.ClickException as trouble:
+        return output.error(_usage(trouble))
+    except (click.Abort, KeyboardInterrupt):
+        output.talk("git coord: interrupted")
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as trouble:
+        return output.error(CoordError(Kind.ERROR, f"{trouble.strerror or trouble}: {trouble.filename or ''}"))
+    return result if isinstance(result, int) else 0
+
+
+def _usage(trouble: click.ClickException) -> CoordError:
+    context = getattr(trouble, "ctx", None)
+    hint = f"{context.command_path} -h" if context else "git coord -h"
+    return CoordError(Kind.USAGE, trouble.format_message(), next=hint)

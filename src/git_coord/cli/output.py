@@ -1,0 +1,48 @@
+"""Stdout is data, stderr is talk; nothing that another agent wrote reaches either unescaped."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from git_coord.domain.canonical import dumps
+from git_coord.domain.text import escape_for_display
+from git_coord.errors import CoordError
+
+
+class Output:
+    """Where a command's answer goes: aligned lines for people, or one JSON object."""
+
+    def __init__(self, *, is_json: bool) -> None:
+        """Remember the form."""
+        self.is_json = is_json
+
+    def object(self, fields: Mapping[str, Any], *, ok: bool = True) -> None:
+        """Print the one object of `--json`."""
+        print(dumps({"ok": ok, **fields}).decode("ascii"))
+
+    def lines(self, lines: list[str]) -> None:
+        """Print an answer for people."""
+        for line in lines:
+            print(clean(line))
+
+    def talk(self, text: str) -> None:
+        """Say something beside the answer."""
+        print("\n".join(clean(line) for line in text.split("\n")), file=sys.stderr)
+
+    def error(self, trouble: CoordError) -> int:
+        """Say what went wrong and what to do next; returns the exit status."""
+        if self.is_json:
+            fields = {"code": trouble.kind.code, "message": trouble.message, "next": trouble.next}
+            self.object({**fields, **trouble.data}, ok=False)
+        else:
+            self.talk(f"git coord: {trouble.message}")
+            if trouble.next:
+                self.talk(f"next   {trouble.next}")
+        return trouble.kind.exit_status
+
+
+def clean(line: str) -> str:
+    """Return the line with every control, bidi and zero-width code point escaped."""
+    return escape_for_display(line)

@@ -1,0 +1,79 @@
+"""`git coord post`: write to the postboard, update or remove an own post."""
+
+from __future__ import annotations
+
+import click
+
+from git_coord.app import App
+from git_coord.domain.announcements import POST_STATES
+from git_coord.domain.ids import Agent, Nonce, is_agent
+from git_coord.errors import CoordError, Kind
+from git_coord.service import posts
+from git_coord.service.ledger import open_ledger, view
+from git_coord.service.operations import require_membership
+
+from . import options, resources
+from .status_command import post_line, post_object
+
+VERBS = ("update", "remove")
+
+
+@click.command("post", context_settings=options.HELP)
+@click.argument("words", nargs=-1, required=True, metavar="TEXT | update ID | remove ID")
+@click.option("--to", metavar="AGENT", help="Whom it is for; without it, everybody.")
+@click.option("--claim", "claim", metavar="#TOKEN", help="The claim it is about.")
+@click.option("--status", type=click.Choice(POST_STATES), help="With update: its new status.")
+@click.option("-m", "text", callback=options.clean_line, help="With update: its new text.")
+@options.common
+def command(
+    words: tuple[str, ...],
+    to: str | None,
+    claim: str | None,
+    status: str | None,
+    text: str | None,
+    as_json: bool,
+    agent: str | None,
+) -> int:
+    """Post one line for others; they see it after the next sync."""
+    app, output = options.means(as_json, agent)
+    open_ledger(app.coord)
+    require_membership(app.coord)
+    if words[0] in VERBS and len(words) == 2:
+        posted = _change(app, words[0], words[1], status, text)
+    else:
+        line = " ".join(words)
+        options.clean_line(click.get_current_context(), command.params[0], line)
+        posted = posts.add_post(app.coord, line, _addressee(app, to), _claim(app, claim))
+    if output.is_json:
+        output.object(post_object(posted))
+    else:
+        word = "removed  " if words[0] == "remove" and len(words) == 2 else ""
+        output.lines([word + post_line(posted, app.coord.clock.now())])
+    return 0
+
+
+def _change(app: App, verb: str, post_id: str, status: str | None, text: str | None) -> posts.Posted:
+    if verb == "remove":
+        return posts.remove_post(app.coord, post_id)
+    if status is None and text is None:
+        raise CoordError(Kind.USAGE, "give --status or -m", next=f"git coord post update {post_id} --status done")
+    return posts.update_post(app.coord, post_id, status, text)
+
+
+def _addressee(app: App, to: str | None) -> Agent | None:
+    if to is None:
+        return None
+    if not is_agent(to) or to not in app.coord.known.state.agents:
+        raise CoordError(Kind.USAGE, f"no agent {to!r} here", next="git coord presence")
+    return Agent(to)
+
+
+def _claim(app: App, text: str | None) -> Nonce | None:
+    if text is None:
+        return None
+    tokens, _ = resources.tokens_and_names([text if text.startswith("#") else f"#{text}"])
+    state, _ = view(app.coord)
+    found = state.claim_by_token(tokens[0]) if tokens else None
+    if found is None:
+        raise CoordError(Kind.USAGE, f"no live claim {text}", next="git coord status")
+    return found.op

@@ -1,0 +1,69 @@
+"""`git coord presence`: the roster, and one's own state."""
+
+from __future__ import annotations
+
+import click
+
+from git_coord.domain.announcements import STATES
+from git_coord.domain.timestamps import format_stamp
+from git_coord.service.ledger import open_ledger
+from git_coord.service.operations import require_membership
+from git_coord.service.presence import ALIASES, Wish, roster, set_presence
+from git_coord.service.remote_ledger import LEDGER_FAMILIES
+from git_coord.service.sync import freshen
+from git_coord.store.refnames import Family
+
+from . import options, render
+from .status_command import agent_line, agent_object
+
+
+@click.group("presence", invoke_without_command=True, context_settings=options.HELP)
+@options.local
+@options.common
+@click.pass_context
+def command(ctx: click.Context, is_local: bool, as_json: bool, agent: str | None) -> int:
+    """Show who is here; `presence set STATE` says how one is oneself."""
+    if ctx.invoked_subcommand is not None:
+        ctx.obj = (as_json, agent)
+        return 0
+    app, output = options.means(as_json, agent)
+    age = freshen(app.coord, is_local=is_local, families=(*LEDGER_FAMILIES, Family.PRESENCE))
+    now = app.coord.clock.now()
+    shown = roster(app.coord)
+    if output.is_json:
+        output.object({"agents": [agent_object(seen, now) for seen in shown], "as_of": render.as_of_stamp(age, now)})
+    else:
+        output.lines([*(agent_line(seen, now) for seen in shown), render.as_of(age, app.remote_name)])
+    return 0
+
+
+@command.command("set", context_settings=options.HELP)
+@click.argument("state", type=click.Choice(sorted({*STATES, *ALIASES})))
+@click.option("-m", "note", callback=options.clean_line, help="One line for others.")
+@click.option("--task", callback=options.clean_line, help="What is being worked on.")
+@click.option("--queue", type=click.IntRange(min=0), help="How much waits for this agent.")
+@click.option("--ttl", callback=options.duration, metavar="DUR", help="How long this may be believed.")
+@options.common
+@click.pass_context
+def set_(
+    ctx: click.Context,
+    state: str,
+    note: str | None,
+    task: str | None,
+    queue: int | None,
+    ttl: int | None,
+    as_json: bool,
+    agent: str | None,
+) -> int:
+    """Say how this agent is; others see it after the next sync or claim."""
+    outer_json, outer_agent = ctx.obj
+    app, output = options.means(as_json or outer_json, agent or outer_agent)
+    open_ledger(app.coord)
+    require_membership(app.coord)
+    wish = Wish(ALIASES.get(state, state), note, task, queue, ttl, app.worktree.branch())
+    made = set_presence(app.coord, wish)
+    if output.is_json:
+        output.object({"agent": made.agent, "state": made.state, "since": format_stamp(made.since)})
+    else:
+        output.lines([f"{made.agent} is {made.state}"])
+    return 0

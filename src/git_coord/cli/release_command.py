@@ -1,0 +1,112 @@
+"""`git coord release`: by path, by `#token`, or all."""
+
+from __future__ import annotations
+
+import click
+
+from git_coord.app import App
+from git_coord.domain.items import Item
+from git_coord.domain.ledger import Change
+from git_coord.errors import CoordError, Kind
+from git_coord.service import claims, query, selection
+from git_coord.service.ledger import open_ledger, view
+
+from . import options, render, resources
+from .output import Output
+
+
+@click.command("release", context_settings=options.HELP)
+@click.argument("resource", nargs=-1)
+@resources.glob
+@click.option("--all", "is_all", is_flag=True, help="Everything this agent holds.")
+@click.option("--reason", default="", callback=options.clean_line, help="Why, one line (merged, done, …).")
+@resources.stdin
+@resources.nul
+@options.offline
+@options.common
+def command(
+    resource: tuple[str, ...],
+    globs: tuple[str, ...],
+    is_all: bool,
+    reason: str,
+    from_stdin: bool,
+    is_nul: bool,
+    offline: bool,
+    as_json: bool,
+    agent: str | None,
+) -> int:
+    """Give claims back: paths (and all you hold below them), #tokens, or --all."""
+    app, output = options.means(as_json, agent, offline=offline)
+    open_ledger(app.coord)
+    names = [*resource, *(resources.read_stdin(is_nul) if from_stdin else ())]
+    chosen = select(app, names, globs, is_all)
+    done = claims.release(app.coord, chosen, reason)
+    app.refresh_snapshot()
+    _warn_uncommitted(app, output, chosen)
+    return tell(app, output, "released", done)
+
+
+def select(app: App, names: list[str], globs: tuple[str, ...], is_all: bool) -> selection.Selection:
+    """Return the own claims that the arguments mean; raises CoordError(USAGE) for none or both."""
+    state, _ = view(app.coord)
+    tokens, paths = resources.tokens_and_names(names)
+    if is_all == bool(names or globs):
+        raise CoordError(Kind.USAGE, "name paths or #tokens, or give --all")
+    if is_all:
+        return selection.everything(state, app.coord.me.agent)
+    items = resources.plain_items(app, paths, globs)
+    found = [*selection.by_token(state, tokens, app.coord.me.agent).claims]
+    if items:
+        taken = {claim.op for claim, _ in found}
+        found += [
+            pair for pair in selection.by_item(state, app.coord.me.agent, items).claims if pair[0].op not in taken
+        ]
+    return selection.Selection(tuple(found))
+
+
+def _warn_uncommitted(app: App, output: Output, chosen: selection.Selection) -> None:
+    """Say which released files still have changes that nobody else can see."""
+    names = [item.name for claim, positions in chosen.claims for item in _meant(claim.items, positions)]
+    dirty = app.worktree.uncommitted(names)
+    if dirty:
+        more = f" and {len(dirty) - 5} more" if len(dirty) > 5 else ""
+        output.talk(f"git coord: uncommitted changes in {', '.join(dirty[:5])}{more}")
+
+
+def _meant(items: tuple[Item, ...], positions: tuple[int, ...] | None) -> list[Item]:
+    return [item for i, item in enumerate(items) if positions is None or i in positions]
+
+
+def tell(app: App, output: Output, word: str, done: claims.Changed) -> int:
+    """Show what a release, renew or break changed."""
+    if output.is_json:
+        now = query.picture(app.coord)
+        rows = [_object(change, now, word) for change in done.changes]
+        output.object({"confirmed": done.is_confirmed, "claims": rows})
+        return 0
+    for change in done.changes:
+        output.lines([_line(app, change, word, is_confirmed=done.is_confirmed)])
+    return 0
+
+
+def _object(change: Change, now: query.Picture, word: str) -> dict[str, object]:
+    assert change.before is not None
+    shown = change.after if word == "renewed" and change.after else change.before
+    entry = render.claim_object(now.held(shown))
+    if word != "renewed":
+        entry["items"] = [render.item_object(item) for item in _gone(change)]
+    return entry
+
+
+def _gone(change: Change) -> list[Item]:
+    assert change.before is not None
+    left = {i for i, _ in change.after.live()} if change.after and change.after is not change.before else set()
+    return [item for i, item in change.before.live() if i not in left]
+
+
+def _line(app: App, change: Change, word: str, *, is_confirmed: bool) -> str:
+    assert change.before is not None
+    shown = [item for _, item in change.before.live()] if word == "renewed" else _gone(change)
+    names = "  ".join(render.shown(item) for item in shown[:8]) + (f"  +{len(shown) - 8}" if len(shown) > 8 else "")
+    whose = "" if change.before.holder == app.coord.me.agent else f" of {change.before.holder}"
+    return f"{word if is_confirmed else f'to be {word}'} #{change.before.token}{whose}   {names}"

@@ -1,0 +1,135 @@
+"""Results to words and to `--json` objects; no decisions here."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from git_coord.domain.durations import show_age
+from git_coord.domain.items import Item, ItemKind, show_name
+from git_coord.domain.ledger import Conflict
+from git_coord.domain.state import LiveClaim
+from git_coord.domain.timestamps import format_stamp
+from git_coord.service.query import Held, Picture
+
+
+def quoted(arguments: Sequence[str]) -> str:
+    """Return arguments as one would type them at a shell."""
+    from shlex import quote
+
+    return " ".join(quote(argument) for argument in arguments)
+
+
+def typed(item: Item) -> str:
+    """Return the item as an argument of `git coord`."""
+    if item.kind is ItemKind.GLOB:
+        return f"--glob {quoted([item.name])}"
+    return quoted([show_name(item.kind, item.name)])
+
+
+def shown(item: Item) -> str:
+    """Return the item for a table: a folder-like spelling only where it is known not to be a file."""
+    return show_name(item.kind, item.name)
+
+
+def clock_time(stamp: int, now: int) -> str:
+    """Return a local time, with the date when it is not today."""
+    local = time.localtime(stamp)
+    form = "%H:%M" if time.localtime(now)[:3] == local[:3] else "%Y-%m-%d %H:%M"
+    return time.strftime(form, local)
+
+
+def token(claim: LiveClaim, *, is_confirmed: bool = True) -> str:
+    """Return `#1042`, or what stands for it while the remote has not confirmed the claim."""
+    return f"#{claim.token}" if is_confirmed else "unconfirmed"
+
+
+def lease(held: Held, now: int) -> str:
+    """Return until when a lease lasts, or since when it is over."""
+    if held.is_stale:
+        return f"stale since {clock_time(held.lease_until, now)}"
+    return f"until {clock_time(held.lease_until, now)}"
+
+
+def seen(held: Held, now: int) -> str:
+    """Return how long ago the holder last gave a sign of life."""
+    return f"seen {show_age(now - held.seen_at)} ago" if held.seen_at is not None else "not seen"
+
+
+def item_object(item: Item) -> dict[str, Any]:
+    """Return an item as `--json` shows it."""
+    match = "glob" if item.kind is ItemKind.GLOB else "literal"
+    name = show_name(item.kind, item.name) if item.kind is ItemKind.TASK else json_name(item.name)
+    return {"path": name, "intent": item.intent.value, "match": match, "blob": item.blob}
+
+
+def json_name(name: str) -> Any:
+    """Return a name as JSON can hold it: text, or base64 of bytes that are not UTF-8."""
+    from git_coord.domain.fields import path
+
+    return path.write(name)
+
+
+def claim_object(held: Held) -> dict[str, Any]:
+    """Return a live claim as `--json` shows it."""
+    claim = held.claim
+    return {
+        "token": claim.token if held.is_confirmed else None,
+        "confirmed": held.is_confirmed,
+        "agent": claim.holder,
+        "items": [item_object(item) for _, item in claim.live()],
+        "purpose": claim.purpose,
+        "lease": claim.lease,
+        "ttl": claim.ttl,
+        "claimed_at": format_stamp(claim.at),
+        "lease_until": format_stamp(held.lease_until),
+        "holder_stale": held.is_stale,
+        "stamps": [stamp._asdict() for stamp in claim.stamps],
+    }
+
+
+def conflict_object(conflict: Conflict, now: Picture) -> dict[str, Any]:
+    """Return one conflict as `--json` shows it."""
+    held = now.held(conflict.claim)
+    return {
+        "holder": conflict.claim.holder,
+        "path": item_object(conflict.asked)["path"],
+        "held": item_object(conflict.held)["path"],
+        "intent": conflict.held.intent.value,
+        "purpose": conflict.claim.purpose,
+        "claimed_at": format_stamp(conflict.claim.at),
+        "lease_until": format_stamp(held.lease_until),
+        "holder_stale": held.is_stale,
+        "token": conflict.claim.token if held.is_confirmed else None,
+        "caller_stamps": [stamp._asdict() for stamp in conflict.claim.stamps],
+    }
+
+
+def conflict_lines(conflicts: Sequence[Conflict], now: Picture) -> list[str]:
+    """Return two aligned lines for each item in the way."""
+    width = max(len(shown(conflict.asked)) for conflict in conflicts)
+    lines = []
+    for conflict in conflicts:
+        held = now.held(conflict.claim)
+        what = "" if conflict.held.name == conflict.asked.name else f" {shown(conflict.held)}"
+        name = token(conflict.claim, is_confirmed=held.is_confirmed)
+        purpose = f'   "{conflict.claim.purpose}"' if conflict.claim.purpose else ""
+        lines.append(
+            f"  {shown(conflict.asked):{width}}   {conflict.claim.holder} {name} {conflict.held.intent.value}{what}{purpose}"
+        )
+        since = clock_time(conflict.claim.at, now.now)
+        lines.append(f"  {'':{width}}   since {since}, {seen(held, now.now)}, {lease(held, now.now)}")
+    return lines
+
+
+def as_of(age: int | None, remote: str | None) -> str:
+    """Return how old the picture is, for people."""
+    if remote is None:
+        return "local, no remote"
+    return f"as of {show_age(age)} ago, {remote}" if age is not None else f"never synced with {remote}"
+
+
+def as_of_stamp(age: int | None, now: int) -> str | None:
+    """Return when the picture was last in step with the remote."""
+    return None if age is None else format_stamp(now - age)

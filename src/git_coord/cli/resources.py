@@ -1,0 +1,59 @@
+"""Arguments to items: paths relative to where the user stands, tasks, globs, and lists on standard input."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from git_coord.app import App
+from git_coord.domain.items import Intent, Item, ItemKind, parse_argument
+from git_coord.domain.statements import MAX_ITEMS
+from git_coord.errors import CoordError, Kind
+
+glob = click.option("--glob", "globs", multiple=True, metavar="PATTERN", help="A pattern: * ? and ** (repeatable).")
+stdin = click.option("--stdin", "from_stdin", is_flag=True, help="Read more paths from standard input, one a line.")
+nul = click.option("-z", "is_nul", is_flag=True, help="With --stdin: paths end in NUL, not in a newline.")
+
+
+def read_stdin(is_nul: bool) -> list[str]:
+    """Return the paths on standard input."""
+    text = os.fsdecode(sys.stdin.buffer.read())
+    return [name for name in text.split("\0" if is_nul else "\n") if name]
+
+
+def items(app: App, names: Sequence[str], globs: Sequence[str], intent: Intent) -> tuple[Item, ...]:
+    """Return the items that arguments mean, each once, with files pinned to their content.
+
+    Raises CoordError(USAGE) for a name that cannot be claimed, or none at all.
+    """
+    prefix = app.location.prefix.rstrip("/")
+    asked = [parse_argument(name, prefix) for name in names]
+    asked += [parse_argument(pattern, prefix, glob=True) for pattern in globs]
+    unique = list(dict.fromkeys(asked))
+    if not unique:
+        raise CoordError(Kind.USAGE, "name at least one path or task")
+    if len(unique) > MAX_ITEMS:
+        raise CoordError(Kind.USAGE, f"{len(unique)} items, at most {MAX_ITEMS} in one claim")
+    pins = app.worktree.pins([name for kind, name in unique if kind is ItemKind.PATH])
+    return tuple(Item(kind, name, intent, pins.get(name)) for kind, name in unique)
+
+
+def plain_items(app: App, names: Sequence[str], globs: Sequence[str] = ()) -> tuple[Item, ...]:
+    """Return the items without pins, for commands that only look them up."""
+    prefix = app.location.prefix.rstrip("/")
+    asked = [parse_argument(name, prefix) for name in names]
+    asked += [parse_argument(pattern, prefix, glob=True) for pattern in globs]
+    return tuple(Item(kind, name, Intent.EDIT) for kind, name in dict.fromkeys(asked))
+
+
+def tokens_and_names(arguments: Sequence[str]) -> tuple[list[int], list[str]]:
+    """Split arguments into tokens (`#1042`) and everything else."""
+    tokens = [int(argument[1:]) for argument in arguments if _is_token(argument)]
+    return tokens, [argument for argument in arguments if not _is_token(argument)]
+
+
+def _is_token(argument: str) -> bool:
+    return argument.startswith("#") and argument[1:].isascii() and argument[1:].isdigit()

@@ -1,0 +1,105 @@
+"""`git coord status`: agents, claims, posts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from git_coord.domain.durations import show_age
+from git_coord.domain.timestamps import format_stamp
+from git_coord.service import query
+from git_coord.service.posts import Posted
+from git_coord.service.presence import Seen
+from git_coord.service.remote_ledger import SYNC_FAMILIES
+from git_coord.service.sync import freshen
+from git_coord.store.refnames import Family
+
+from . import options, render
+
+
+@click.command("status", context_settings=options.HELP)
+@options.local
+@options.common
+def command(is_local: bool, as_json: bool, agent: str | None) -> int:
+    """Show who is here, what is claimed, and what was posted."""
+    app, output = options.means(as_json, agent)
+    age = freshen(app.coord, is_local=is_local, families=(*SYNC_FAMILIES, Family.PRESENCE))
+    app.refresh_snapshot()
+    shown = query.status(app.coord)
+    now = app.coord.clock.now()
+    if output.is_json:
+        output.object(
+            {
+                "agents": [agent_object(seen, now) for seen in shown.agents],
+                "claims": [render.claim_object(held) for held in shown.claims],
+                "waiting": [],
+                "posts": [post_object(posted) for posted in shown.posts],
+                "synced_at": render.as_of_stamp(age, now),
+                "as_of": render.as_of_stamp(age, now),
+                "warnings": shown.warnings,
+            }
+        )
+        return 0
+    output.lines(_section("agents", [agent_line(seen, now) for seen in shown.agents]))
+    output.lines(_section("claims", [line for held in shown.claims for line in _claim_lines(held, now)]))
+    output.lines(_section("posts", [post_line(posted, now) for posted in shown.posts]))
+    output.lines([*(f"warning   {text}" for text in shown.warnings), render.as_of(age, app.remote_name)])
+    return 0
+
+
+def _section(title: str, rows: list[str]) -> list[str]:
+    return [f"{title if i == 0 else '':9} {row}" for i, row in enumerate(rows)] or [f"{title:9} none"]
+
+
+def agent_line(seen: Seen, now: int) -> str:
+    """Return one line of the roster."""
+    if seen.record is None:
+        return f"{seen.agent:12} not seen"
+    age = show_age(now - seen.record.at) if not seen.is_future else "in the future"
+    parts = [f"{seen.agent:12} {seen.state:8} {age:>6}", seen.record.branch or "", seen.record.note or ""]
+    return "  ".join(part for part in parts if part)
+
+
+def agent_object(seen: Seen, now: int) -> dict[str, Any]:
+    """Return one agent as `--json` shows it."""
+    entry: dict[str, Any] = {"agent": seen.agent, "state": seen.state or "unknown", "future": seen.is_future}
+    if seen.record is not None:
+        record = seen.record
+        entry |= {"since": format_stamp(record.since), "at": format_stamp(record.at), "ttl": record.ttl}
+        entry |= {"task": record.task, "note": record.note, "queue": record.queue, "branch": record.branch}
+    return entry
+
+
+def _claim_lines(held: query.Held, now: int) -> list[str]:
+    claim = held.claim
+    items = [item for _, item in claim.live()]
+    intents = "/".join(sorted({item.intent.value for item in items}))
+    names = "  ".join(render.shown(item) for item in items[:6]) + (f"  +{len(items) - 6}" if len(items) > 6 else "")
+    name = render.token(claim, is_confirmed=held.is_confirmed)
+    lines = [f"{name}  {claim.holder}  {intents}  {render.lease(held, now)}   {names}"]
+    if claim.purpose:
+        lines[0] += f'   "{claim.purpose}"'
+    if held.is_stale:
+        lines.append(f"       still blocks; a maintainer: git coord break {name} -m REASON")
+    return lines
+
+
+def post_line(posted: Posted, now: int) -> str:
+    """Return one post for people."""
+    to = f" to {posted.post.to}" if posted.post.to else ""
+    age = show_age(now - posted.post.at)
+    return f"{posted.post.id}  {posted.agent}{to}  {posted.post.status}  {age}   {posted.post.text}"
+
+
+def post_object(posted: Posted) -> dict[str, Any]:
+    """Return one post as `--json` shows it."""
+    post = posted.post
+    return {
+        "id": post.id,
+        "agent": posted.agent,
+        "status": post.status,
+        "text": post.text,
+        "to": post.to,
+        "at": format_stamp(post.at),
+    }

@@ -1,0 +1,62 @@
+"""`git coord sync`: exchange with the remote."""
+
+from __future__ import annotations
+
+import click
+
+from git_coord.domain.chain import Placed
+from git_coord.domain.ledger import Refused
+from git_coord.domain.message import describe
+from git_coord.errors import Kind
+from git_coord.service.remote_ledger import SYNC_FAMILIES
+from git_coord.service.sync import Synced, sync
+from git_coord.store.refnames import Family
+
+from . import options, render
+
+
+@click.command("sync", context_settings=options.HELP)
+@options.common
+def command(as_json: bool, agent: str | None) -> int:
+    """Fetch, verify, place what is pending, push own refs.
+
+    Exit 4 when a pending claim of this clone was refused and is lost, 5 without an answer, 6 for a bad ledger.
+    """
+    app, output = options.means(as_json, agent)
+    app.settle_receipts()
+    done = sync(app.coord, (*SYNC_FAMILIES, Family.PRESENCE))
+    app.refresh_snapshot()
+    now = app.coord.clock.now()
+    if output.is_json:
+        output.object(
+            {
+                "code": "lost" if done.lost else "ok",
+                "remote": app.remote_name,
+                "head": done.after,
+                "moved": done.before != done.after,
+                "placed": [_line(placed) for placed in done.placed],
+                "lost": [_line(placed) for placed in done.lost],
+                "pushed": done.pushed,
+                "as_of": render.as_of_stamp(0, now),
+            },
+            ok=not done.lost,
+        )
+    else:
+        output.lines(_lines(done, app.remote_name))
+    return Kind.LOST.exit_status if done.lost else 0
+
+
+def _line(placed: Placed) -> str:
+    assert placed.outcome is not None
+    return describe(placed.sealed.op, placed.outcome)
+
+
+def _lines(done: Synced, remote: str | None) -> list[str]:
+    rows = [f"placed   {_line(placed)}" for placed in done.placed]
+    rows += [f"lost     {_line(placed)}" for placed in done.lost]
+    if any(isinstance(placed.outcome, Refused) for placed in done.lost):
+        rows.append("next     git coord status")
+    if remote is None:
+        return [*rows, "no remote, nothing to exchange"]
+    moved = "the ledger moved" if done.before != done.after else "nothing new"
+    return [*rows, f"in step with {remote}: {moved}, {done.pushed} refs pushed"]

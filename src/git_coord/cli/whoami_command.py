@@ -1,0 +1,45 @@
+"""`git coord whoami`: agent, session, key, repository, remote."""
+
+from __future__ import annotations
+
+import click
+
+from git_coord.app import key_path
+from git_coord.service.ledger import open_ledger
+
+from . import options
+
+
+@click.command("whoami", context_settings=options.HELP)
+@options.common
+def command(as_json: bool, agent: str | None) -> int:
+    """Show who acts here, with which key, in which ledger."""
+    app, output = options.means(as_json, agent)
+    open_ledger(app.coord)
+    me, head = app.coord.me, app.coord.known
+    member = head.state.agents.get(me.agent)
+    from git_coord.setup import fingerprint_of
+
+    fields = {
+        "agent": me.agent,
+        "session": me.session,
+        "key": fingerprint_of(app.coord.own_signer.key),
+        "repo": head.state.repo,
+        "remote": app.remote_name,
+        "member": member is not None and member.key == app.coord.own_signer.key,
+        "current_session": member.session if member else None,
+    }
+    if output.is_json:
+        output.object(fields)
+        return 0
+    is_current = member is not None and member.session == me.session
+    output.lines(
+        [
+            me.agent,
+            f"  session  {me.session}{'' if is_current else '   (not the current one: git coord rejoin)'}",
+            f"  key      {fields['key']}   {key_path(app, head.state.repo, me.agent)}",
+            f"  ledger   {head.state.repo}, {head.state.counters.ops} operations",
+            f"  remote   {app.remote_name or 'none'}",
+        ]
+    )
+    return 0

@@ -1,0 +1,221 @@
+"""First set-up of a clone: name, key, ledger, membership, configuration; and taking all of it out again."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from git_coord.app import App, file_signer, identify, key_path
+from git_coord.crypto.keys import Signer, generate_key
+from git_coord.crypto.sshsig import parse_public_key
+from git_coord.domain.ids import KeyText, is_agent
+from git_coord.errors import CoordError, Kind
+from git_coord.service.ledger import open_ledger
+from git_coord.service.membership import Birth, Founding, found_or_adopt, join, rotate
+from git_coord.service.remote_ledger import LEDGER_FAMILIES, fetch_and_adopt
+from git_coord.store import refnames
+from git_coord.store.interface import ABSENT, RefUpdate
+
+TOOLS = (("CLAUDECODE", "claude"), ("CODEX_SANDBOX", "codex"), ("GEMINI_CLI", "gemini"), ("CURSOR_AGENT", "cursor"))
+"""Environment variables by which known coding agents can be told, and what their names begin with."""
+
+NEXT_KEY = ".next"
+"""What the files of a key on its way in end with."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetUp:
+    """What `init` did, for the front end to tell."""
+
+    agent: str
+    fingerprint: str
+    key_is_new: bool
+    founding: Founding
+    joined: bool
+    is_only_policy_key: bool
+
+
+def set_up(app: App, wanted: str | None, policy_key: str | None) -> SetUp:
+    """Make this clone (and worktree) ready; doing it again changes nothing.
+
+    Raises CoordError(UNKNOWN) when the remote gives no answer, CoordError(LOST) when the name is taken.
+    """
+    open_ledger(app.coord)
+    if app.coord.remote is not None:
+        fetch_and_adopt(app.coord, LEDGER_FAMILIES)
+    name = wanted or (app.coord.identity.agent if app.coord.identity else None) or suggestion(app)
+    identify(app, name)
+    repo, founding, warned = _ledger(app, name, policy_key)
+    finish_rotation(app)
+    signer, is_new = _key(app, repo, name)
+    app.coord.signer = signer
+    _configure(app, repo, name)
+    joined = join(app.coord)
+    return SetUp(name, fingerprint_of(signer.key), is_new, founding, joined, warned)
+
+
+def _ledger(app: App, name: str, policy_key: str | None) -> tuple[str, Founding, bool]:
+    """Found or adopt the ledger; the policy key of a new one is the person's, else the agent's own (then warned)."""
+    drafted: list[str] = []
+    person = _persons_key(app, policy_key)
+
+    def birth() -> Birth:
+        drafted.append(_new_uuid())
+        key = person if person is not None else _key(app, drafted[0], name)[0]
+        return Birth(drafted[0], _fold(app), key)
+
+    founding = found_or_adopt(app.coord, birth)
+    repo = app.coord.known.state.repo
+    if drafted and drafted[0] != repo:
+        shutil.rmtree(os.path.dirname(key_path(app, drafted[0], name)), ignore_errors=True)
+    return repo, founding, founding is Founding.NEW and person is None
+
+
+def _new_uuid() -> str:
+    raw = bytearray(os.urandom(16))
+    raw[6], raw[8] = raw[6] & 0x0F | 0x40, raw[8] & 0x3F | 0x80  # RFC 9562, version 4
+    text = raw.hex()
+    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+
+
+def _fold(app: App) -> str:
+    """Return how names compare in a ledger born here."""
+    is_folding = "true" in (app.config.get("core.ignorecase"), app.config.get("core.precomposeunicode"))
+    return "case+nfc" if is_folding else "none"
+
+
+def _persons_key(app: App, policy_key: str | None) -> Signer | None:
+    """Return the signer of the key named, else of `user.signingKey` when it is an SSH key file that can be read."""
+    if policy_key is not None:
+        app.git.run(["config", "--local", "coord.policyKey", os.path.abspath(os.path.expanduser(policy_key))])
+        return file_signer(app, os.path.abspath(os.path.expanduser(policy_key)), uses_agent=True)
+    path = app.config.get("user.signingkey")
+    if app.config.get("gpg.format") != "ssh" or not path or path.startswith(("ssh-", "key::", "ecdsa-", "sk-")):
+        return None
+    path = os.path.expanduser(path)
+    if not os.path.exists(path):
+        return None
+    app.git.run(["config", "--local", "coord.policyKey", path.removesuffix(".pub")])
+    return file_signer(app, path.removesuffix(".pub"), uses_agent=True)
+
+
+def _key(app: App, repo: str, name: str) -> tuple[Signer, bool]:
+    path = key_path(app, repo, name)
+    is_new = not os.path.exists(path) and app.config.get("coord.key") is None
+    if is_new:
+        generate_key(Path(path), f"git-coord {name}")
+    return file_signer(app, path, uses_agent=app.config.get("coord.key") is not None), is_new
+
+
+def _configure(app: App, repo: str, name: str) -> None:
+    """Write what later commands read: the ledger for the clone, the name for this worktree only."""
+    if app.config.get("coord.repo") != repo:
+        app.git.run(["config", "--local", "coord.repo", repo])
+    if app.env.get("GIT_COORD_AGENT") or app.config.get("coord.agent") == name:
+        return
+    app.git.run(["config", _identity_scope(app), "coord.agent", name])
+
+
+def _identity_scope(app: App) -> str:
+    """Return where this worktree's own settings go; a linked worktree needs a config file of its own.
+
+    `git config --local` is shared by all worktrees: identity stored there makes two agents one.
+    """
+    is_linked = app.location.git_dir != app.location.common_dir
+    if app.config.get("extensions.worktreeconfig") == "true":
+        return "--worktree"
+    if not is_linked:
+        return "--local"
+    if app.config.get("core.bare") == "true":
+        main = os.path.join(app.location.common_dir, "config.worktree")
+        app.git.run(["config", "--file", main, "core.bare", "true"])
+        app.git.run(["config", "--local", "--unset", "core.bare"])
+    app.git.run(["config", "--local", "extensions.worktreeConfig", "true"])
+    return "--worktree"
+
+
+def suggestion(app: App) -> str:
+    """Return a name nobody has: `<tool>-<host>-<n>`."""
+    tool = next((name for variable, name in TOOLS if app.env.get(variable)), None) or app.env.get("USER") or "agent"
+    host = socket.gethostname().split(".")[0]
+    stem = "-".join(part for part in (_plain(tool), _plain(host)) if part)[:50].strip("-._") or "agent"
+    taken: Collection[str] = app.coord.head.state.agents.keys() if app.coord.head else ()
+    return next(f"{stem}-{n}" for n in range(1, 100_000) if f"{stem}-{n}" not in taken)
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+
+
+def take_down(app: App) -> list[str]:
+    """Remove every ref, file and setting of ours from this clone; keys stay. Returns what was removed, in words.
+
+    Claims stay in the ledger of the remote: whoever leaves for good releases first.
+    """
+    values = app.coord.store.refs(*refnames.ALL_PREFIXES)
+    if values:
+        app.coord.store.swap([RefUpdate(ref, ABSENT, oid) for ref, oid in values.items()], "deinit")
+    removed = [f"{len(values)} refs"]
+    for folder in {app.coord.files.common, app.coord.files.local}:
+        shutil.rmtree(folder, ignore_errors=True)
+    removed.append("caches and stamps")
+    for scope in ("--local", *(["--worktree"] if app.config.get("extensions.worktreeconfig") == "true" else [])):
+        app.git.run(["config", scope, "--remove-section", "coord"], check=False)
+    removed.append("settings")
+    return removed
+
+
+def check_name(name: str | None) -> None:
+    """Raise CoordError(USAGE) for a name that cannot be an agent's, before anything is touched."""
+    if name is not None and not is_agent(name):
+        raise CoordError(
+            Kind.USAGE, f"{name!r} cannot be an agent's name", next="lower-case letters, digits, '.', '_' and '-'"
+        )
+
+
+def fingerprint_of(key: KeyText) -> str:
+    """Return `SHA256:…` of a public key."""
+    return parse_public_key(key).fingerprint
+
+
+def rotate_key(app: App) -> tuple[KeyText, KeyText]:
+    """Replace the agent's generated key: make a new one, place the rotation, then put its files in place.
+
+    A kill in between leaves both keys on disk; `init` or the next `rotate` then takes the one that the ledger names. Raises CoordError(ERROR) for a key that is not ours to replace.
+    """
+    if app.config.get("coord.key") is not None:
+        raise CoordError(Kind.ERROR, "coord.key names a key of your own", next="git config --unset coord.key")
+    finish_rotation(app)
+    path = key_path(app, app.coord.known.state.repo, app.coord.me.agent)
+    old = app.coord.own_signer.key
+    fresh = path + NEXT_KEY
+    generate_key(Path(fresh), f"git-coord {app.coord.me.agent}")
+    new = file_signer(app, fresh, uses_agent=False)
+    rotate(app.coord, new)
+    install_next_key(path)
+    app.coord.signer = file_signer(app, path, uses_agent=False)
+    return old, new.key
+
+
+def install_next_key(path: str) -> None:
+    """Move the next key's files over the present one's, keeping that as `.old`; the private half goes last."""
+    os.replace(path + ".pub", path + ".old.pub")
+    os.replace(path, path + ".old")
+    os.replace(path + NEXT_KEY + ".pub", path + ".pub")
+    os.replace(path + NEXT_KEY, path)
+
+
+def finish_rotation(app: App) -> None:
+    """Put the next key in place when the ledger names it already: a rotation was cut off after it was placed."""
+    path = key_path(app, app.coord.known.state.repo, app.coord.me.agent)
+    member = app.coord.known.state.agents.get(app.coord.me.agent)
+    if member is None or not os.path.exists(path + NEXT_KEY):
+        return
+    if file_signer(app, path + NEXT_KEY, uses_agent=False).key == member.key:
+        install_next_key(path)
+        app.coord.signer = file_signer(app, path, uses_agent=False)

@@ -1,0 +1,94 @@
+"""What the services want to know of a worktree: the blobs of files as they are now, and where HEAD stands."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Sequence
+
+from git_coord.domain.ids import Oid
+from git_coord.domain.merkle import hash_object
+from git_coord.domain.statements import Base
+
+from . import refnames
+from .git import Git
+
+MAX_ARGUMENTS = 200
+"""Names given to git as arguments at once, at most."""
+
+
+class Worktree:
+    """The files around one worktree's `top` (None in a bare repository: then nothing has a blob)."""
+
+    def __init__(self, git: Git, top: str | None, algorithm: str, remote: str | None) -> None:
+        """Take where the worktree is; nothing is run yet."""
+        self._git = git
+        self._top = top
+        self._algorithm = algorithm
+        self._remote = remote
+
+    def pins(self, paths: Sequence[str]) -> dict[str, Oid]:
+        """Return the blob id that `git add` would give each path that is a file or a symbolic link now."""
+        found: dict[str, Oid] = {}
+        files = []
+        for path in paths if self._top is not None else ():
+            kind = self._kind(path)
+            if kind == "link":
+                target = os.fsencode(os.readlink(os.path.join(self._top or "", path)))
+                found[path] = hash_object("blob", target, self._algorithm).oid
+            elif kind == "file":
+                files.append(path)
+        return found | self._hashed(files)
+
+    def _kind(self, path: str) -> str | None:
+        try:
+            mode = os.lstat(os.path.join(self._top or "", path)).st_mode
+        except OSError:
+            return None
+        return "link" if stat.S_ISLNK(mode) else "file" if stat.S_ISREG(mode) else None
+
+    def _hashed(self, files: Sequence[str]) -> dict[str, Oid]:
+        # `--stdin-paths` reads one path a line and unquotes a leading quote; such names go as arguments.
+        odd = [path for path in files if "\n" in path or path.startswith('"')]
+        plain = [path for path in files if path not in odd] if odd else list(files)
+        found = {}
+        if plain:
+            names = b"".join(os.fsencode(path) + b"\n" for path in plain)
+            out = self._git.run(["hash-object", "--stdin-paths"], names).out
+            found = dict(zip(plain, map(Oid, out.decode("ascii").split()), strict=True))
+        for path in odd:
+            found[path] = Oid(self._git.run(["hash-object", "--", path]).out.decode("ascii").strip())
+        return found
+
+    def base(self) -> Base:
+        """Return HEAD, its upstream and this clone's copy of the default branch, each None where there is none."""
+        default = refnames.default_branch(self._remote) if self._remote else None
+        names = ["HEAD", "@{upstream}", *([default] if default else [])]
+        asked = b"".join(f"{name}^{{commit}}\n".encode() for name in names)
+        done = self._git.run(["cat-file", "--batch-check=%(objectname) %(objecttype)"], asked, check=False)
+        rows = done.out.decode("ascii", "replace").splitlines()
+        found = [Oid(row.split(" ")[0]) if row.endswith(" commit") else None for row in rows]
+        found += [None] * (3 - len(found))
+        return Base(found[0], found[1], found[2])
+
+    def branch(self) -> str | None:
+        """Return the short name of the branch that is checked out, None for a detached HEAD."""
+        done = self._git.run(["symbolic-ref", "--quiet", "--short", "HEAD"], check=False)
+        return os.fsdecode(done.out).strip() or None if done.code == 0 else None
+
+    def uncommitted(self, names: Sequence[str]) -> list[str]:
+        """Return the files at or below these paths whose content differs from HEAD, or that git does not track yet."""
+        if self._top is None or not names:
+            return []
+        # Many names would not fit an argument list; then everything is looked at, and what was asked for is kept.
+        some = list(names) if len(names) <= MAX_ARGUMENTS and "." not in names else []
+        line = ["--literal-pathspecs", "status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=dirty"]
+        done = self._git.run([*line, "--untracked-files=all", "--", *some], check=False)
+        found = [os.fsdecode(row[3:]) for row in done.out.split(b"\0") if row] if done.code == 0 else []
+        wanted = set(names)
+        return [path for path in found if some or _is_within(path, wanted)]
+
+
+def _is_within(path: str, wanted: set[str]) -> bool:
+    parts = path.split("/")
+    return "." in wanted or any("/".join(parts[:n]) in wanted for n in range(1, len(parts) + 1))
