@@ -1,1 +1,1 @@
-"""The fast path that hooks run: standard library only."""
+"""The fast path of the hooks: standard library only, a picture written beforehand, and no work that can be avoided."""

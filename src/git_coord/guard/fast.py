@@ -1,0 +1,115 @@
+"""The fast path: say "allow" when the picture at hand shows it beyond doubt, else hand over to the full program."""
+
+import os
+import sys
+
+from . import git, snapshot
+from .changes import Changes
+from .verdict import all_free
+
+MODES = ("block", "warn", "off")
+PROBE = "GIT_COORD_PROBE"
+PROBE_ANSWER = "git-coord hook fires: "
+RULES_FILE = ".coord.toml"
+SETTINGS = r"^coord\.(repo|agent|mode)$"
+
+
+def run(argv: list[str]) -> None:
+    """Decide for `HOOK ARGS...`, which `--settings=TEXT` may precede; exit, or become the full program."""
+    settings = None
+    if argv[0].startswith("--settings="):
+        settings, argv = parse_settings(argv[0].partition("=")[2]), argv[1:]
+    hook, args = argv[0], argv[1:]
+    if os.environ.get(PROBE):
+        sys.stdout.write(f"{PROBE_ANSWER}{hook}\n")
+        sys.exit(0)
+    if is_allowed(hook, args, settings):
+        os._exit(0)  # nothing is left to flush, and taking the interpreter down costs a millisecond
+    # -P: a file of the repository must never be imported because a hook happens to run beside it.
+    os.execv(sys.executable, [sys.executable, "-P", "-m", "git_coord", "hook", hook, "--explain", *args])  # noqa: S606
+
+
+def parse_settings(text: str) -> dict[str, str]:
+    """Read what `git config --get-regexp` prints; the last value counts, so a worktree's beats the repository's."""
+    return dict(line.partition(" ")[::2] for line in text.splitlines())
+
+
+def read_settings() -> dict[str, str]:
+    """Ask git for the settings that the shims pass on."""
+    return parse_settings(os.fsdecode(git.Process("config", "--get-regexp", SETTINGS).finish()[1]))
+
+
+def mode_of(settings: dict[str, str]) -> str:
+    """Return what was asked for, valid or not: by the environment, then by configuration."""
+    return os.environ.get("GIT_COORD_MODE") or settings.get("coord.mode") or "block"
+
+
+def agent_of(settings: dict[str, str]) -> str | None:
+    """Return who acts; None when nobody was named, and then every claim is somebody else's."""
+    return os.environ.get("GIT_COORD_AGENT") or settings.get("coord.agent") or None
+
+
+def is_bypassed() -> bool:
+    """Tell whether this one command is to pass; post-commit records it."""
+    return os.environ.get("GIT_COORD_BYPASS") == "1"
+
+
+def concerns(hook: str, args: list[str], git_dir: str) -> bool:
+    """Tell whether the hook has anything to decide.
+
+    prepare-commit-msg only adds the amends that pre-commit cannot recognise. A rebase replays commits one by one; they
+    are judged when pushed, as the commits that a cherry-pick makes are.
+    """
+    if hook != "prepare-commit-msg":
+        return True
+    return args[1:3] == ["commit", "HEAD"] and not any(
+        os.path.isdir(os.path.join(git_dir, name)) for name in ("rebase-merge", "rebase-apply")
+    )
+
+
+def is_allowed(hook: str, args: list[str], settings: dict[str, str] | None) -> bool:
+    """Tell whether the hook may pass without another word; every failure to find out is a no."""
+    if is_bypassed():
+        return True
+    try:
+        settings = read_settings() if settings is None else settings
+        if "coord.repo" not in settings:
+            return True
+        mode = mode_of(settings)
+        if mode == "off":
+            return True
+        return (
+            mode in MODES
+            and hook in ("pre-commit", "pre-merge-commit", "prepare-commit-msg")
+            and (_is_free(hook, args, settings))
+        )
+    except (OSError, ValueError, LookupError, git.GitFailed):
+        return False
+
+
+def _is_free(hook: str, args: list[str], settings: dict[str, str]) -> bool:
+    git_dir, common = git.locate()
+    if not concerns(hook, args, git_dir):
+        return True
+    refs = git.Process("for-each-ref", "--format=%(objectname) %(refname)", *git.LEDGER_REFS)
+    changes = Changes(hook, args, git_dir)
+    # Files are read and taken apart while git works.
+    picture = snapshot.decode_claims(git.read_file(common, "coord", snapshot.CLAIMS_FILE) or b"")
+    stamped = stamp_of(RULES_FILE)
+    data = git.read_file(git_dir, "coord", snapshot.POLICY_FILE)
+    policy = snapshot.decode_policy(data or b"", stamped)
+    if data is None and stamped == snapshot.NO_FILE and picture is not None:
+        policy = picture[0], []
+    paths, present = changes.paths(), refs.output()
+    if picture is None or policy is None or not present or present != picture[1] or policy[0] != picture[0]:
+        return False
+    return all_free(paths, picture, policy[1], (agent_of(settings) or "").encode(errors="surrogateescape"))
+
+
+def stamp_of(path: str) -> bytes:
+    """Return the stamp of the rules file as it is now."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return snapshot.NO_FILE
+    return snapshot.stamp(found.st_size, found.st_mtime_ns, found.st_ino)
