@@ -1,0 +1,240 @@
+#!/bin/sh
+# Test vectors by git and ssh-keygen alone: `make.sh [FOLDER]` writes sha1/, sha256/ and refused/ (see README.md).
+# A second implementation that knows no rules: each step says in so many words what its ledger commit holds.
+set -eu
+export LC_ALL=C
+here=$(cd "$(dirname "$0")" && pwd)
+out=$(mkdir -p "${1:-$here}" && cd "${1:-$here}" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+unset SSH_AUTH_SOCK $(git rev-parse --local-env-vars)
+export HOME="$work" XDG_CONFIG_HOME="$work" GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null GIT_CEILING_DIRECTORIES="$work"
+export GIT_AUTHOR_NAME=git-coord GIT_AUTHOR_EMAIL=git-coord GIT_COMMITTER_NAME=git-coord GIT_COMMITTER_EMAIL=git-coord
+cp -r "$here/keys" "$work/keys" && chmod 600 "$work"/keys/* # ssh-keygen refuses a key that others can read
+repo=00000000-0000-4000-8000-000000000001
+no_base='"base":{"default":null,"head":null,"upstream":null}'
+
+key() { cut -d ' ' -f 1,2 "$work/keys/$1.pub"; }
+sha256() { if command -v sha256sum > "$work/log"; then sha256sum; else shasum -a 256; fi; }
+stamp() { printf '2026-01-01T00:%02d:00Z' "$1"; }
+object() { printf '%s\n' "$@" | sort | paste -sd , - | sed 's/.*/{&}/'; } # members, in any order
+signature() { ssh-keygen -q -Y sign -n "${2:-git-coord}" -f "$work/keys/$1" 2> "$work/log"; } # KEY [NAMESPACE]
+sign() { tee "$work/statement" && signature "$@" < "$work/statement"; }
+put() { git update-index --add --cacheinfo "100644,$(git hash-object -w --stdin),$1"; }
+drop() { git rm -rqf --cached -- "$1"; }
+common() { # AGENT SEQ MINUTE NONCE: what every statement has, a member a line
+	eval "session=\$session_$1"
+	printf '%s\n' '"v":1' "\"repo\":\"$repo\"" "\"agent\":\"$1\"" "\"session\":\"$session\"" "\"seq\":$2"
+	printf '%s\n' "\"at\":\"$(stamp "$3")\"" "\"nonce\":\"$(printf %032x "$4")\"" "\"head\":${head:+\"}${head:-null}${head:+\"}"
+}
+op() { # AGENT KEY KIND MEMBER...: operation number $n of the ledger; its number is also its seq, minute and nonce
+	n=$((n + 1))
+	minute=${at:-$n} agent=$1 by=$2 kind=$3
+	[ "$minute" -le "$newest" ] || newest=$minute
+	shift 3
+	common "$agent" "$n" "$minute" "$n" > "$work/common"
+	{ cat "$work/common" && printf '%s\n' "\"kind\":\"$kind\"" "$@"; } > "$work/members"
+	sort "$work/members" | paste -sd , - | sed 's/.*/{&}/' | sign "$by" > "$work/record"
+	cp "$work/record" "$work/new/$(printf %04d "$placed").record"
+	put "op/$(printf %04d "$placed")" < "$work/record"
+	placed=$((placed + 1))
+}
+counts() { # what every operation changes: the author's file (after a join) and the counters
+	eval "keys=\${keys_$agent-} session=\$session_$agent"
+	[ -z "$keys" ] || object "\"keys\":[$keys]" "\"seq\":$n" "\"session\":\"$session\"" | put "agents/$agent"
+	object "\"at\":\"$(stamp "$minute")\"" "\"ops\":$n" '"queue":0' "\"token\":$token" | put counters
+}
+claim() { # AGENT ITEMS STAMPS NOT_AFTER
+	eval "signer=\$signer_$1"
+	op "$1" "$signer" claim "$no_base" "\"items\":[$2]" '"lease":"standard"' "\"not_after\":$4" '"purpose":"a \"story\""' \
+		"\"stamps\":$3" '"ttl":7200'
+}
+granted() { # STAMPS
+	token=$((token + 1))
+	object "\"at\":\"$(stamp "$minute")\"" "\"holder\":\"$agent\"" "\"op\":\"$(printf %032x "$n")\"" "\"stamps\":$1" \
+		"\"token\":$token" | put "claims/0/$token/grant"
+	put "claims/0/$token/claim" < "$work/record"
+}
+step() { # NAME LINE...: commit what the index holds under this message, and write it down
+	export GIT_AUTHOR_DATE="@$((1767225600 + newest * 60)) +0000"
+	export GIT_COMMITTER_DATE="$GIT_AUTHOR_DATE"
+	dir="$out/$format/$1"
+	shift
+	head=$(printf '%s\n' "$@" | git commit-tree "$(git write-tree)" ${head:+-p "$head"})
+	mkdir -p "$dir" && mv "$work"/new/* "$dir"
+	echo "$head" > "$dir/id"
+	git cat-file commit "$head" > "$dir/commit"
+	git ls-tree -rt "$head" > "$dir/tree"
+	git ls-tree -r --name-only "$head" | grep -E '^(format|counters|agents/.*)$|/grant$' | while read -r path; do
+		echo "$path $(git cat-file blob "$head:$path")"
+	done > "$dir/derived"
+	drop op
+	placed=0
+}
+turns() { # AGENT...: in the order in which a commit on $head places their operations
+	for each in "$@"; do echo "$(printf '%s\0%s' "$head" "$each" | sha256) $each"; done | sort | sed 's/.* //'
+}
+
+story() {
+	git init -q --object-format="$format" "$work/$format" && cd "$work/$format"
+	rm -rf "${out:?}/$format" && mkdir -p "$work/new"
+	n=0 token=0 newest=0 placed=0 head='' at='' session_alpha=alpha-1 session_beta=beta-1
+	keys_alpha='' keys_beta='' signer_alpha=alpha signer_beta=beta
+	blob=$(echo hello | git hash-object --stdin)
+
+	op alpha policy policy "\"admins\":[\"$(key policy)\"]" '"fold":"none"' '"join":"open"' '"listed":[]' \
+		'"max_lease":604800' '"skew":60' '"takeover":"gated"' '"void":[]'
+	put policy < "$work/record"
+	object '"fold":"none"' "\"repo\":\"$repo\"" '"skew":60' '"v":1' | put format
+	counts
+	step 01-root "alpha begins ledger $repo"
+
+	op alpha alpha join "\"key\":\"$(key alpha)\""
+	keys_alpha="{\"from\":2,\"key\":\"$(key alpha)\"}" && counts
+	step 02-join-alpha 'alpha joins'
+
+	op beta beta join "\"key\":\"$(key beta)\""
+	keys_beta="{\"from\":3,\"key\":\"$(key beta)\"}" && counts
+	step 03-join-beta 'beta joins'
+
+	stamps='[{"name":"ticket","value":"na\u00efve"}]'
+	claim alpha "{\"blob\":\"$blob\",\"intent\":\"edit\",\"path\":\"src/a.py\"},{\"intent\":\"read\",\"path\":\"docs/\\u00e9\"}\
+,{\"glob\":\"lib/**/*.rs\",\"intent\":\"edit\"},{\"intent\":\"edit\",\"task\":\"E-1/2\"}" "$stamps" "\"$(stamp 14)\""
+	granted "$stamps" && counts
+	step 04-claim-granted '#1 alpha claims src/a.py (edit) +3'
+
+	claim beta '{"intent":"read","path":"free"},{"intent":"read","path":"lib/x"}' '[]' null && counts
+	step 05-claim-refused 'beta is refused claim free (read) +1: alpha #1'
+
+	op alpha alpha release '"reason":""' "\"targets\":[{\"claim\":\"$(printf %032x 4)\",\"items\":[1,3]}]"
+	put claims/0/1/cut-000000000006 < "$work/record" && counts
+	step 06-part-released 'alpha releases #1 docs/\u00e9 +1'
+
+	claim alpha '{"intent":"read","path":"src/a.py"}' null null
+	put claims/0/1/cut-000000000007 < "$work/record" && granted "$stamps" && counts
+	step 07-claim-replaces-item '#2 alpha claims src/a.py (read)'
+
+	op alpha alpha renew "\"claims\":[{\"claim\":\"$(printf %032x 4)\",\"pins\":[null,\"$blob\",null,null],\"stamps\":[]}]" \
+		'"lease":"long"' '"ttl":14400'
+	put claims/0/1/renew < "$work/record" && counts
+	step 08-renewed 'alpha renews #1'
+
+	for agent in $(turns alpha beta); do
+		claim "$agent" "{\"intent\":\"edit\",\"path\":{\"b64\":\"$(printf '%s/\377' "$agent" | base64)\"}}" '[]' null
+		granted '[]' && counts
+		echo "#$token $agent claims $agent/\\udcff (edit)"
+		eval "nonce_$agent=$n token_$agent=$token"
+	done > "$work/message"
+	step 09-two-agents-in-turn "$(cat "$work/message")"
+
+	op beta beta cancel "\"op\":\"$(printf %032x "$nonce_beta")\""
+	drop "claims/0/$token_beta" && counts
+	step 10-cancelled "beta cancels #$token_beta"
+
+	op alpha alpha release '"reason":"done"' "\"targets\":[{\"claim\":\"$(printf %032x 7)\",\"items\":null}]"
+	drop claims/0/2 && counts
+	step 11-released 'alpha releases #2'
+
+	op beta policy break "\"claims\":[\"$(printf %032x 4)\",\"$(printf %032x "$nonce_alpha")\"]" '"reason":"gone home"'
+	drop claims && counts
+	step 12-broken "beta breaks #1 #$token_alpha"
+
+	challenge="git-coord rotate $repo alpha $(printf %032x $((n + 1)))"
+	proof=$(echo "$challenge" | signature alpha2 git-coord-rotate | grep -v -e ----- | tr -d '\n')
+	op alpha alpha rotate "\"key\":\"$(key alpha2)\"" "\"proof\":\"$proof\""
+	keys_alpha="$keys_alpha,{\"from\":14,\"key\":\"$(key alpha2)\"}" && counts
+	step 13-rotated 'alpha rotates its key'
+	signer_alpha=alpha2
+
+	session_alpha=alpha-2
+	op alpha alpha2 rejoin && counts
+	step 14-rejoined 'alpha rejoins'
+
+	session_alpha=alpha-1
+	claim alpha '{"intent":"edit","path":"."}' '[]' null
+	session_alpha=alpha-2 && counts
+	step 15-other-session 'alpha is refused claim . (edit): another session'
+
+	at=3 # an old date: `counters.at` follows it, the date of the commit does not go back
+	op alpha policy policy "\"admins\":[\"$(key policy)\"]" '"fold":"none"' '"join":"listed"' \
+		"\"listed\":[{\"agent\":null,\"key\":\"$(key stranger)\"}]" '"max_lease":3600' '"skew":60' '"takeover":"never"' \
+		"\"void\":[\"$head\"]"
+	put policy < "$work/record" && counts && at=''
+	step 16-policy 'alpha sets the policy'
+
+	claim alpha '{"intent":"edit","path":"a"}' null null && counts
+	step 17-lease-too-long 'alpha is refused claim a (edit): lease too long'
+
+	claim alpha '{"intent":"edit","path":"a"}' null "\"$(stamp 16)\"" && counts
+	step 18-too-late 'alpha is refused claim a (edit): too late'
+}
+
+refuse() { cat > "$out/refused/$2" && echo "$1 $2" >> "$out/refused/list"; } # CLASS NAME, the record on stdin
+rejoin() { # [AGENT [HEAD [SEQ]]] then members that replace or join those of a good statement
+	object "\"agent\":\"${1:-alpha}\"" '"at":"2026-01-01T00:30:00Z"' "\"head\":${2:-\"$head\"}" "\"kind\":\"${4:-rejoin}\"" \
+		'"nonce":"00000000000000000000000000000030"' "\"repo\":\"${5:-$repo}\"" "\"seq\":${3:-30}" '"session":"alpha-3"' \
+		"${6:-\"v\":1}" ${7:+"$7"}
+}
+refusals() { # every one but the first differs from a placeable operation in one thing
+	rm -rf "$out/refused" && mkdir -p "$out/refused"
+	good() { rejoin '' '' '' '' '' ''; }
+	with() { rejoin '' '' '' "$1" '' '' "$2" | sign alpha2; } # KIND MEMBER(S)
+	edited() { good | sed "$1" | sign alpha2; }
+	good | sign alpha2 | refuse placeable good
+	good | refuse record unsigned
+	{ good | sign alpha2 && echo; } | refuse record trailing-newline
+	{ good | sign alpha2 && good | signature alpha2; } | refuse record second-signature
+	good | sign alpha2 | awk '{ printf "%s\r\n", $0 }' | refuse record carriage-returns
+	good | sign alpha2 | sed '3s/$/ /' | refuse record blank-in-the-signature
+	good | sign alpha2 git | refuse signature wrong-namespace
+	{ rejoin '' '' 31 && good | signature alpha2; } | refuse signature of-another-statement
+	edited 's/"seq":30/&,"seq":30/' | refuse statement duplicate-key
+	edited 's/"seq":30/"seq":30.0/' | refuse statement float
+	edited 's/"seq":30/"seq":9007199254740992/' | refuse statement integer-of-2-to-the-53
+	edited 's/"seq":30/"seq":true/' | refuse statement boolean-as-number
+	edited 's/,/, /' | refuse statement blank-after-comma
+	edited 's/alpha-3/alpha\\u002d3/' | refuse statement needless-escape
+	edited 's/^{\("agent":"alpha"\),\(.*\)}$/{\2,\1}/' | refuse statement unsorted-keys
+	edited 's/T00:30:00Z/T00:30:60Z/' | refuse statement second-60
+	edited 's/T00:30:00Z/T00:30:00+00:00/' | refuse statement zone-as-offset
+	edited 's/2026-01-01/2026-02-29/' | refuse statement no-such-day
+	edited 's/alpha-3/alpha 3/' | refuse statement blank-in-session
+	edited 's/,"session":"alpha-3"//' | refuse statement missing-field
+	with release '"reason":"\ud800"
+"targets":[{"claim":"00000000000000000000000000000004","items":null}]' | refuse statement lone-surrogate
+	with release '"reason":"\u202e"
+"targets":[{"claim":"00000000000000000000000000000004","items":null}]' | refuse statement forbidden-code-point
+	with release '"reason":""
+"targets":[]' | refuse statement empty-list
+	with release '"reason":""
+"targets":[{"claim":"00000000000000000000000000000004","items":[1,1]}]' | refuse statement position-twice
+	for item in '"path":"./a"' '"path":"/a"' '"path":"a/"' '"path":"a/../b"' '"path":""' '"path":{"b64":"YQ=="}' \
+		'"path":"a","task":"a"' '"task":"a/"' '"path":"a\u0000"'; do
+		k=$((${k:-0} + 1))
+		with claim "$(claim_members "{\"intent\":\"edit\",$item}")" | refuse statement "item-spelling-$k"
+	done
+	with claim "$(claim_members '{"glob":"a**","intent":"edit"}')" | refuse statement glob-star-star-inside
+	with claim "$(claim_members '{"intent":"write","path":"a"}')" | refuse statement unknown-intent
+	with claim "$(claim_members '{"intent":"edit","path":"a"},{"intent":"read","path":"a"}')" | refuse statement item-twice
+	with rejoin '"zeal":1' | refuse newer unknown-field
+	with takeover '"zeal":1' | refuse newer reserved-kind
+	rejoin '' '' '' '' '' '"v":2' | sign alpha2 | refuse newer version-2
+	with claim "$(claim_members '{"branch":"main","intent":"edit"}')" | refuse newer branch-item
+	rejoin '' '' '' '' 00000000-0000-4000-8000-000000000002 | sign alpha2 | refuse place other-ledger
+	rejoin '' null | sign alpha2 | refuse place no-head
+	rejoin '' '' 19 | sign alpha2 | refuse place seq-used
+	rejoin gamma | sign stranger | refuse place not-a-member
+	good | sign beta | refuse place key-of-another-agent
+	good | sign alpha | refuse place key-rotated-away
+	rejoin alpha '' '' join '' '' "\"key\":\"$(key stranger)\"" | sign stranger | refuse place join-of-used-name
+	rejoin gamma '' '' join '' '' "\"key\":\"$(key beta)\"" | sign beta | refuse place join-of-used-key
+	rejoin gamma '' '' join '' '' "\"key\":\"$(key alpha)\"" | sign alpha | refuse place join-of-key-once-used
+	rejoin gamma '' '' join '' '' "\"key\":\"$(key policy)\"" | sign policy | refuse place join-not-listed
+	rejoin gamma '' '' join '' '' "\"key\":\"$(key stranger)\"" | sign policy | refuse place join-signed-by-another-key
+	rejoin beta '' '' break '' '' '"claims":["00000000000000000000000000000004"]
+"reason":""' | sign beta | refuse place break-not-by-policy-key
+}
+claim_members() { printf '%s\n' "$no_base" "\"items\":[$1]" '"lease":"quick"' '"not_after":null' '"purpose":""' '"stamps":null' '"ttl":60'; }
+
+for format in sha256 sha1; do story; done # then refused records, at the end of the sha1 story
+refusals
