@@ -8,7 +8,8 @@ from enum import Enum
 from typing import Any
 
 from ..errors import CoordError, Kind
-from .glob import check_glob, is_wild
+from .glob import check_glob
+from .glob_part import is_wild
 from .ids import Oid, is_oid
 from .text import escape_for_display, is_utf8
 

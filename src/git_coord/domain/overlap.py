@@ -39,9 +39,9 @@ def shapes_meet(one: Shape, two: Shape) -> bool:
 
     1. Tasks meet tasks, paths and globs meet each other.
     2. Two paths, or two tasks, meet if one is the other or above it.
-    3. Two globs meet if a path exists that both cover.
-    4. A pinned path, or a file, meets a glob that covers it.
-    5. Any other path also meets a glob that can match something below it.
+    3. Two globs meet if a path exists that both match.
+    4. A pinned path, or a file, meets a glob that matches it.
+    5. Any other path also meets a glob that matches something below it.
     """
     if one.is_task != two.is_task:  # 1
         return False
@@ -52,17 +52,17 @@ def shapes_meet(one: Shape, two: Shape) -> bool:
     path, glob = (two, one.glob) if one.glob is not None else (one, two.glob)
     assert glob is not None
     if path.pinned:  # 4
-        return covers_file(glob, path)
+        return matches_file(glob, path)
     return glob.may_reach(path.names)  # 5
 
 
-def covers_file(glob: Glob, path: Shape) -> bool:
-    """Tell whether the glob covers the path itself."""
+def matches_file(glob: Glob, path: Shape) -> bool:
+    """Tell whether the glob matches the path itself."""
     longest, second = glob.needles
     # Needles are folded, and a name that is not UTF-8 is not.
     if path.utf8 and not (longest in path.text and second in path.text):
         return False
-    return glob.covers(path.names)
+    return glob.matches(path.names)
 
 
 def overlaps(a: Item, b: Item, fold: Fold) -> bool:
