@@ -2,38 +2,43 @@
 
 
 class Pattern:
-    """A folded glob. It covers what it matches and all below."""
+    """A folded glob. It covers exactly the paths that it matches."""
 
-    __slots__ = ("_has_any", "_lead", "_needle", "_runs")
+    __slots__ = ("_has_any", "_is_deep", "_lead", "_needle", "_runs", "_tail")
 
     def __init__(self, name: bytes) -> None:
-        runs: list[list[list[bytes]]] = [[]]
+        """Take the pattern apart at its `**`, and each component at its stars."""
+        stretches: list[list[list[bytes]]] = [[]]
         for component in name.split(b"/"):
             if component == b"**":
-                runs.append([])
+                stretches.append([])
             else:
-                runs[-1].append(component.split(b"*"))
+                stretches[-1].append(component.split(b"*"))
+        self._lead, *rest = stretches
+        self._is_deep = bool(rest)
+        self._tail = rest.pop() if rest else []
+        self._runs = [run for run in rest if run]
         self._has_any = b"?" in name
-        self._lead = runs[0]
-        self._runs = [run for run in runs[1:] if run]
         self._needle = max((b"/%s/" % name).replace(b"?", b"*").split(b"*"), key=len)
 
     def covers(self, path: bytes) -> bool | None:
-        """Tell whether it covers a folded path; None where `?` meets a character of several bytes."""
+        """Tell whether it matches a folded path; None where `?` meets a character of several bytes."""
         if self._needle not in b"/%s/" % path:
             return False
         if self._has_any and not path.isascii():
             return None
         names = path.split(b"/")
-        at = len(self._lead)
-        if at > len(names) or not _all_fit(self._lead, names, 0):
+        at, end = len(self._lead), len(names) - len(self._tail)
+        if end < at or (end > at and not self._is_deep):
+            return False
+        if not (_all_fit(self._lead, names, 0) and _all_fit(self._tail, names, end)):
             return False
         for run in self._runs:
             # The leftmost place is always as good as any: what follows may begin anywhere behind it.
-            while at + len(run) <= len(names) and not _all_fit(run, names, at):
+            while at + len(run) <= end and not _all_fit(run, names, at):
                 at += 1
             at += len(run)
-            if at > len(names):
+            if at > end:
                 return False
         return True
 

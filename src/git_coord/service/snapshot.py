@@ -1,0 +1,60 @@
+"""The picture for the guard: whoever moves the ledger or a request ref writes it anew."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from git_coord.domain.fold import Fold, fold_name
+from git_coord.domain.ids import Agent
+from git_coord.domain.items import Intent, ItemKind
+from git_coord.domain.lease import lease_end
+from git_coord.domain.state import State
+from git_coord.errors import CoordError, Kind
+from git_coord.guard import snapshot
+from git_coord.store import refnames
+from git_coord.store.refnames import LEDGER, Family
+
+from .context import Coord
+from .ledger import open_ledger, view
+
+TRIES = 5
+"""How often the ledger may move under our eyes; each time somebody else made progress and writes the picture too."""
+
+
+def write_snapshot(coord: Coord, beats: Mapping[Agent, int] | None = None) -> None:
+    """Write `claims.snap` from the view of this clone; without a ledger there is nothing to write.
+
+    The refs are read before the view is made from them: should one move in between, the stamp is older than the
+    picture, the guard sees other refs, and the picture is made again. Raises CoordError(UNKNOWN) when the ledger never
+    stands still, OSError when the disk refuses.
+    """
+    for _ in range(TRIES):
+        refs = coord.store.refs(LEDGER, refnames.prefix(Family.REQUESTS))
+        if coord.head is None or refs.get(LEDGER) != coord.head.oid:
+            if open_ledger(coord) is None:
+                coord.files.remove(snapshot.CLAIMS_FILE)
+                return
+            continue
+        state, unconfirmed = view(coord)
+        stamp = b"".join(b"%s %s\n" % (oid.encode("ascii"), ref.encode()) for ref, oid in sorted(refs.items()))
+        items = _items(state, unconfirmed, beats or {})
+        coord.files.write(snapshot.CLAIMS_FILE, snapshot.encode_claims(state.fold.value, stamp, items))
+        return
+    raise CoordError(Kind.UNKNOWN, "the ledger keeps moving")
+
+
+def _items(state: State, unconfirmed: frozenset[str], beats: Mapping[Agent, int]) -> list[snapshot.LiveItem]:
+    found: list[snapshot.LiveItem] = []
+    for claim in state.claims.values():
+        token = None if claim.op in unconfirmed else claim.token
+        agent, end = claim.holder.encode("ascii"), lease_end(claim, beats.get(claim.holder))
+        for _, item in claim.live():
+            if item.kind is not ItemKind.TASK:
+                kind = b"P" if item.kind is ItemKind.PATH else b"G"
+                intent = b"e" if item.intent is Intent.EDIT else b"r"
+                found.append((_folded(item.name, state.fold), kind, intent, agent, token, end))
+    return found
+
+
+def _folded(name: str, fold: Fold) -> bytes:
+    return fold_name(name, fold).encode(errors="surrogateescape")
