@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from git_coord.app import App, file_signer, identify, key_path
-from git_coord.crypto.keys import Signer, generate_key
-from git_coord.crypto.sshsig import parse_public_key
+from git_coord.crypto.keys import Signer, generate_key, load_public_key
+from git_coord.crypto.sshsig import NAMESPACE, parse_public_key
+from git_coord.crypto.trust import load_allowed_signers
 from git_coord.domain.ids import KeyText, is_agent
 from git_coord.errors import CoordError, Kind
 from git_coord.service.ledger import open_ledger
@@ -186,7 +187,8 @@ def fingerprint_of(key: KeyText) -> str:
 def rotate_key(app: App) -> tuple[KeyText, KeyText]:
     """Replace the agent's generated key: make a new one, place the rotation, then put its files in place.
 
-    A kill in between leaves both keys on disk; `init` or the next `rotate` then takes the one that the ledger names. Raises CoordError(ERROR) for a key that is not ours to replace.
+    A kill in between leaves both keys on disk; `init` or the next `rotate` then takes the one that the ledger names.
+    Raises CoordError(ERROR) for a key that is not ours to replace.
     """
     if app.config.get("coord.key") is not None:
         raise CoordError(Kind.ERROR, "coord.key names a key of your own", next="git config --unset coord.key")
@@ -219,3 +221,22 @@ def finish_rotation(app: App) -> None:
     if file_signer(app, path + NEXT_KEY, uses_agent=False).key == member.key:
         install_next_key(path)
         app.coord.signer = file_signer(app, path, uses_agent=False)
+
+
+def public_key(path: str) -> KeyText:
+    """Return the key of a `.pub` or private key file; raises CoordError(ERROR) when it cannot be read."""
+    return load_public_key(Path(os.path.expanduser(path)))
+
+
+def allowed_keys(path: str, now: int) -> list[tuple[tuple[str, ...], KeyText]]:
+    """Return principals and key of each entry of an allowed-signers file that may sign for us now.
+
+    Raises CoordError(UNTRUSTED) for a file that cannot be read: trust fails closed.
+    """
+    return [
+        (entry.principals, entry.key)
+        for entry in load_allowed_signers(Path(path)).keys
+        if (entry.namespaces is None or NAMESPACE in entry.namespaces)
+        and (entry.valid_after is None or entry.valid_after <= now)
+        and (entry.valid_before is None or now < entry.valid_before)
+    ]

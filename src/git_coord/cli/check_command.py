@@ -1,4 +1,4 @@
-"""`git coord check`: who holds something, and may I touch it?"""
+"""`git coord check`: who holds something, and may it be touched."""
 
 from __future__ import annotations
 
@@ -115,9 +115,8 @@ def _unknown(app: App, output: Output, items: tuple[Item, ...], trouble: CoordEr
     output.talk(f"unknown: {trouble.message}, {picture}")
     for answer in old:
         if answer.held is not None:
-            until = format_stamp(answer.held.lease_until)
-            output.talk(
-                f"  {render.shown(answer.asked)}   was held by {answer.held.claim.holder} #{answer.held.claim.token}, until {until}"
-            )
+            claim, until = answer.held.claim, format_stamp(answer.held.lease_until)
+            name = render.token(claim, is_confirmed=answer.held.is_confirmed)
+            output.talk(f"  {render.shown(answer.asked)}   was held by {claim.holder} {name}, until {until}")
     output.talk(f"next   {step}        (answer from the old picture)")
     return Kind.UNKNOWN.exit_status

@@ -65,7 +65,7 @@ class Commands(click.Group):
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, "-V", "--version", prog_name="git-coord")
 def root() -> None:
-    """Who is working on what in this repository, and may I touch this file?"""
+    """Who is working on what in this repository, and may I touch this file?"""  # noqa: D400 - the question is the name
 
 
 def run(argv: list[str] | None = None) -> NoReturn:

@@ -31,7 +31,7 @@ def command(ctx: click.Context, is_local: bool, as_json: bool, agent: str | None
     now = app.coord.clock.now()
     shown = roster(app.coord)
     if output.is_json:
-        output.object({"agents": [agent_object(seen, now) for seen in shown], "as_of": render.as_of_stamp(age, now)})
+        output.object({"agents": [agent_object(seen) for seen in shown], "as_of": render.as_of_stamp(age, now)})
     else:
         output.lines([*(agent_line(seen, now) for seen in shown), render.as_of(age, app.remote_name)])
     return 0

@@ -115,9 +115,8 @@ def conflict_lines(conflicts: Sequence[Conflict], now: Picture) -> list[str]:
         what = "" if conflict.held.name == conflict.asked.name else f" {shown(conflict.held)}"
         name = token(conflict.claim, is_confirmed=held.is_confirmed)
         purpose = f'   "{conflict.claim.purpose}"' if conflict.claim.purpose else ""
-        lines.append(
-            f"  {shown(conflict.asked):{width}}   {conflict.claim.holder} {name} {conflict.held.intent.value}{what}{purpose}"
-        )
+        how = f"{conflict.claim.holder} {name} {conflict.held.intent.value}{what}{purpose}"
+        lines.append(f"  {shown(conflict.asked):{width}}   {how}")
         since = clock_time(conflict.claim.at, now.now)
         lines.append(f"  {'':{width}}   since {since}, {seen(held, now.now)}, {lease(held, now.now)}")
     return lines

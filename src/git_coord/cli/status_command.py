@@ -31,7 +31,7 @@ def command(is_local: bool, as_json: bool, agent: str | None) -> int:
     if output.is_json:
         output.object(
             {
-                "agents": [agent_object(seen, now) for seen in shown.agents],
+                "agents": [agent_object(seen) for seen in shown.agents],
                 "claims": [render.claim_object(held) for held in shown.claims],
                 "waiting": [],
                 "posts": [post_object(posted) for posted in shown.posts],
@@ -61,7 +61,7 @@ def agent_line(seen: Seen, now: int) -> str:
     return "  ".join(part for part in parts if part)
 
 
-def agent_object(seen: Seen, now: int) -> dict[str, Any]:
+def agent_object(seen: Seen) -> dict[str, Any]:
     """Return one agent as `--json` shows it."""
     entry: dict[str, Any] = {"agent": seen.agent, "state": seen.state or "unknown", "future": seen.is_future}
     if seen.record is not None:

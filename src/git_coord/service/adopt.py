@@ -72,6 +72,11 @@ def walk(coord: Coord, known: Head | None, commits: Sequence[Oid]) -> Walk:
     return Walk(head, placed, tuple(good), None)
 
 
+def operations_of(coord: Coord, commits: Sequence[Oid]) -> list[Sealed]:
+    """Return every believable operation that these commits placed, in order."""
+    return [sealed for _, found in _read(coord, commits) if not isinstance(found, str) for sealed in found]
+
+
 def _read(coord: Coord, commits: Sequence[Oid]) -> Iterator[tuple[Oid, list[Sealed] | str]]:
     """Yield each commit with its operations, or with the reason why they cannot be read."""
     for start in range(0, len(commits), CHUNK):

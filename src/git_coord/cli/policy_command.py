@@ -1,0 +1,120 @@
+"""`git coord policy`: who may join, break and change policy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from git_coord.domain.ids import Agent, KeyText, Oid, is_agent, is_oid
+from git_coord.domain.statements import Listed, Policy
+from git_coord.errors import CoordError, Kind
+from git_coord.service.ledger import open_ledger
+from git_coord.service.membership import PolicyChange, set_policy
+
+from . import options
+
+
+@click.command("policy", context_settings=options.HELP)
+@click.option("--open", "join", flag_value="open", help="Any key may join under a name nobody has.")
+@click.option("--listed", "listed", metavar="FILE", help="Only keys of this allowed-signers file may join.")
+@click.option("--add-admin", "added", multiple=True, metavar="KEY.pub", help="A key that may break and change policy.")
+@click.option("--remove-admin", "removed", multiple=True, metavar="KEY.pub", help="Take such a key out.")
+@click.option("--max-lease", callback=options.duration, metavar="DUR", help="The longest lease that is granted.")
+@click.option("--takeover", type=click.Choice(["gated", "never"]), help="Whether stale claims may be taken over.")
+@click.option("--void", "void", multiple=True, metavar="COMMIT", help="A ledger head that was dropped on purpose.")
+@options.common
+def command(
+    join: str | None,
+    listed: str | None,
+    added: tuple[str, ...],
+    removed: tuple[str, ...],
+    max_lease: int | None,
+    takeover: str | None,
+    void: tuple[str, ...],
+    as_json: bool,
+    agent: str | None,
+) -> int:
+    """Show the policy, or change it with a policy key.
+
+    Taking a key or an agent out ends what it may do next, and never makes history invalid.
+    """
+    app, output = options.means(as_json, agent)
+    open_ledger(app.coord)
+    present = app.coord.known.state.policy
+    change = PolicyChange(
+        join="listed" if listed else join,
+        listed=_listed(listed, app.coord.clock.now()) if listed else () if join == "open" else None,
+        admins=_admins(present, added, removed),
+        max_lease=max_lease,
+        takeover=takeover,
+        void=_void(present, void),
+    )
+    if change != PolicyChange():
+        present = set_policy(app.coord, change)
+        app.refresh_snapshot()
+    if output.is_json:
+        output.object(_object(present))
+    else:
+        output.lines(_lines(present))
+    return 0
+
+
+def _listed(path: str, now: int) -> tuple[Listed, ...]:
+    from git_coord.setup import allowed_keys
+
+    found = []
+    for principals, key in allowed_keys(path, now):
+        names: list[Agent | None] = [Agent(name) for name in principals if is_agent(name)]
+        found += [Listed(name, key) for name in (names if "*" not in principals else [None])]
+    if not found:
+        raise CoordError(Kind.USAGE, f"{path} lists no key under an agent's name or *")
+    return tuple(dict.fromkeys(found))
+
+
+def _admins(present: Policy, added: tuple[str, ...], removed: tuple[str, ...]) -> tuple[KeyText, ...] | None:
+    from git_coord.setup import public_key
+
+    if not added and not removed:
+        return None
+    gone = {public_key(path) for path in removed}
+    kept = [key for key in present.admins if key not in gone]
+    admins = tuple(dict.fromkeys([*kept, *(public_key(path) for path in added)]))
+    if not admins:
+        raise CoordError(Kind.USAGE, "a policy needs at least one key")
+    return admins
+
+
+def _void(present: Policy, commits: tuple[str, ...]) -> tuple[Oid, ...] | None:
+    for commit in commits:
+        if not is_oid(commit):
+            raise CoordError(Kind.USAGE, f"--void {commit!r} is not a full commit id")
+    return tuple(dict.fromkeys([*present.void, *map(Oid, commits)])) if commits else None
+
+
+def _object(policy: Policy) -> dict[str, Any]:
+    return {
+        "join": policy.join,
+        "listed": [entry._asdict() for entry in policy.listed],
+        "admins": list(policy.admins),
+        "max_lease": policy.max_lease,
+        "takeover": policy.takeover,
+        "void": list(policy.void),
+        "fold": policy.fold,
+        "skew": policy.skew,
+    }
+
+
+def _lines(policy: Policy) -> list[str]:
+    from git_coord.domain.durations import show_age
+    from git_coord.setup import fingerprint_of
+
+    listed = f" ({len(policy.listed)} keys)" if policy.join == "listed" else ""
+    return [
+        f"join       {policy.join}{listed}",
+        *(f"{'policy key' if i == 0 else '':10} {fingerprint_of(key)}" for i, key in enumerate(policy.admins)),
+        f"max lease  {show_age(policy.max_lease)}",
+        f"takeover   {policy.takeover}",
+        f"names      {'compare as typed' if policy.fold == 'none' else 'compare without case, NFC'}",
+        *(f"void       {oid}" for oid in policy.void),
+    ]

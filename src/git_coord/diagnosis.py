@@ -1,0 +1,148 @@
+"""What `doctor` looks at: one function a check, each a list of findings; reads everything, changes nothing."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from git_coord.app import App
+from git_coord.domain.placing import fault
+from git_coord.errors import CoordError
+from git_coord.service.adopt import walk
+from git_coord.service.ledger import open_ledger
+from git_coord.service.operations import require_membership
+from git_coord.service.requests import read_requests
+from git_coord.store import refnames
+
+OLD_LOCK = 60
+"""Seconds after which a lock file is called left behind; git itself holds one for milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the report: "ok", "note" or "wrong", what was seen, and the command that mends it."""
+
+    level: str
+    text: str
+    next: str | None = None
+
+
+def diagnose(app: App) -> list[Finding]:
+    """Run every check; one that cannot run is a finding itself."""
+    found: list[Finding] = []
+    for check in CHECKS:
+        try:
+            found += check(app)
+        except CoordError as trouble:
+            found.append(Finding("wrong", trouble.message, trouble.next))
+    return found
+
+
+def _program(app: App) -> Iterator[Finding]:
+    words = app.git.run(["version"]).out.decode("utf-8", "replace").strip()
+    yield Finding("ok", f"{words}, {app.location.object_format} objects")
+
+
+def _ledger(app: App) -> Iterator[Finding]:
+    """Verify the whole ledger again, from its root."""
+    head = open_ledger(app.coord)
+    if head is None:
+        yield Finding("wrong", "no ledger in this clone", "git coord init")
+        return
+    done = walk(app.coord, None, app.coord.store.history(head.oid, None))
+    if done.fault is not None:
+        text = f"ledger commit {done.fault.commit[:10]}: {done.fault.reason}"
+        yield Finding("wrong", text, "git coord doctor --repair-ledger")
+        return
+    counters, claims = head.state.counters, len(head.state.claims)
+    yield Finding("ok", f"ledger {head.oid[:10]}: {counters.ops} operations verified, {claims} live claims")
+    folds = "true" in (app.config.get("core.ignorecase"), app.config.get("core.precomposeunicode"))
+    if folds != (head.state.policy.fold == "case+nfc"):
+        yield Finding("note", f"names compare by {head.state.policy.fold} here, but this file system does otherwise")
+
+
+def _membership(app: App) -> Iterator[Finding]:
+    if app.coord.identity is None:
+        yield Finding("wrong", "no agent name in this worktree", "git coord init --agent NAME")
+        return
+    require_membership(app.coord)
+    yield Finding("ok", f"{app.coord.me.agent} is a member, with this key and session")
+
+
+def _refs(app: App) -> Iterator[Finding]:
+    refs = app.coord.store.refs(*refnames.ALL_PREFIXES)
+    odd = [ref for ref in refs if ref != refnames.SEEN and refnames.parse(ref) is None]
+    yield Finding("ok", f"{len(refs)} refs of ours")
+    for ref in odd[:10]:
+        yield Finding("note", f"{ref} fits no rule and is ignored", f"git update-ref -d {ref}")
+    for key, values in app.config.under("remote").items():
+        for value in values:
+            source = value.lstrip("+").partition(":")[2]
+            if key.endswith(".fetch") and source.startswith(refnames.LIVE):
+                text = f"{key} = {value} lets a plain fetch overwrite records that are not pushed yet"
+                yield Finding("wrong", text, f"git config --unset-all {key} '{_escaped(value)}'")
+
+
+def _escaped(value: str) -> str:
+    return "".join(f"\\{sign}" if sign in "+*.[]^$\\" else sign for sign in value)
+
+
+def _locks(app: App) -> Iterator[Finding]:
+    for path in _lock_files(app.location.common_dir):
+        age = int(time.time() - os.lstat(path).st_mtime)
+        if age > OLD_LOCK:
+            yield Finding("wrong", f"{path} was left behind {age} s ago by a killed process", f"rm '{path}'")
+
+
+def _lock_files(common: str) -> Iterator[str]:
+    packed = os.path.join(common, "packed-refs.lock")
+    if os.path.lexists(packed):
+        yield packed
+    for prefix in refnames.ALL_PREFIXES:
+        for folder, _, names in os.walk(os.path.join(common, prefix.rstrip("/"))):
+            yield from (os.path.join(folder, name) for name in names if name.endswith(".lock"))
+
+
+def _pending(app: App) -> Iterator[Finding]:
+    head = app.coord.head
+    if head is None:
+        return
+    for request in read_requests(app.coord, fetched=False):
+        for seq, sealed in request.operations.items():
+            if sealed is None:
+                yield Finding("wrong", f"operation {seq} of {request.agent} cannot be believed")
+            elif reason := fault(head.state, sealed.op, sealed.key):
+                yield Finding("wrong", f"{sealed.op.KIND} {seq} of {request.agent} cannot be placed: {reason}")
+            else:
+                yield Finding("note", f"{sealed.op.KIND} {seq} of {request.agent} waits for a sync", "git coord sync")
+
+
+def _remote(app: App) -> Iterator[Finding]:
+    if app.coord.remote is None:
+        yield Finding("ok", "no remote: claims hold in this clone and its worktrees only")
+        return
+    app.coord.remote.fetch((refnames.Family.CLAIMS,))
+    yield Finding("ok", f"{app.coord.remote.name} answers")
+
+
+def _hooks(app: App) -> Iterator[Finding]:
+    from git_coord.hooks.install import status
+
+    for hook in status(app):
+        yield Finding(
+            "ok" if hook.is_firing else "note", hook.text, None if hook.is_firing else "git coord hooks install"
+        )
+
+
+CHECKS: tuple[Callable[[App], Iterator[Finding]], ...] = (
+    _program,
+    _ledger,
+    _membership,
+    _refs,
+    _locks,
+    _pending,
+    _remote,
+    _hooks,
+)

@@ -1,0 +1,102 @@
+"""`doctor --repair-ledger`: keep the remote's chain to its last good commit, replay ours beyond it, report the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from git_coord.domain import chain
+from git_coord.domain.chain import Head, Sealed
+from git_coord.domain.ids import Oid
+from git_coord.domain.merkle import GitObject
+from git_coord.errors import CoordError, Kind
+from git_coord.store.interface import ABSENT, PushStatus, RefUpdate
+from git_coord.store.refnames import LEDGER, SEEN
+
+from .adopt import load_head, operations_of, walk
+from .context import Coord
+from .ledger import fetched_ledger, open_ledger
+from .remote_ledger import LEDGER_FAMILIES, remote_of
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """What a repair kept, replayed, lost and dropped; `void` is what a policy should list."""
+
+    head: Oid
+    fault: str | None
+    replayed: tuple[Sealed, ...]
+    lost: tuple[Sealed, ...]
+    void: tuple[Oid, ...]
+
+
+def repair(coord: Coord) -> Repaired | None:
+    """Bring this clone and the remote back to one good ledger; None when there is nothing to repair.
+
+    1. The remote's chain is verified from its root; what follows its last good commit is dropped. 2. When that good
+    part is a prefix of ours, ours is kept whole. 3. Else our operations beyond the common part are placed again on the
+    remote's good end, as far as they can be. Raises CoordError(UNKNOWN) when the remote moves meanwhile or refuses.
+    """
+    open_ledger(coord)
+    if coord.remote is None or coord.head is None:
+        raise CoordError(Kind.ERROR, "there is no ledger here to repair, or no remote", next="git coord status")
+    remote_of(coord).fetch(LEDGER_FAMILIES)
+    tip = fetched_ledger(coord)
+    if tip is None or tip == coord.head.oid:
+        return None
+    theirs = coord.store.history(tip, None)
+    ours = coord.store.history(coord.head.oid, None)
+    good = walk(coord, None, theirs)
+    wrong = good.fault.reason if good.fault else None
+    common = _common(ours, good.commits)
+    if good.fault is None and common == len(ours):
+        return None
+    dropped = [oid for oid in theirs if oid not in good.commits]
+    if common == len(good.commits):
+        return _settle(coord, tip, coord.head, _Replay((), (), ()), wrong, dropped)
+    mine = operations_of(coord, ours[common:])
+    assert good.head is not None
+    replay = _replay(coord, good.head, mine)
+    end = replay.head or good.head
+    return _settle(coord, tip, end, replay, wrong, [*dropped, *ours[common:]])
+
+
+@dataclass(frozen=True, slots=True)
+class _Replay:
+    placed: tuple[Sealed, ...]
+    lost: tuple[Sealed, ...]
+    objects: tuple[GitObject, ...]
+    head: Head | None = None
+
+
+def _common(ours: list[Oid], theirs: tuple[Oid, ...]) -> int:
+    return next((i for i, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a != b), min(len(ours), len(theirs)))
+
+
+def _replay(coord: Coord, head: Head, mine: list[Sealed]) -> _Replay:
+    placed: list[Sealed] = []
+    objects: list[GitObject] = []
+    end = head
+    while made := chain.extend(end, mine, coord.store.algorithm):
+        placed += [entry.sealed for entry in made.placed]
+        objects += made.objects
+        end = made.head
+    done = {sealed.op.nonce for sealed in placed}
+    lost = tuple(sealed for sealed in mine if sealed.op.nonce not in done)
+    return _Replay(tuple(placed), lost, tuple(objects), end)
+
+
+def _settle(coord: Coord, tip: Oid, end: Head, replay: _Replay, fault: str | None, dropped: list[Oid]) -> Repaired:
+    coord.store.write(replay.objects)
+    if end.oid != tip:
+        result = remote_of(coord).push([RefUpdate(LEDGER, end.oid, tip)])[0]
+        if result.status is PushStatus.REJECTED:
+            raise CoordError(
+                Kind.UNKNOWN,
+                f"{remote_of(coord).name} did not take the repaired ledger: {result.reason}",
+                next="git coord doctor --repair-ledger",
+            )
+    values = coord.store.refs(LEDGER, SEEN)
+    updates = [RefUpdate(ref, end.oid, values.get(ref, ABSENT)) for ref in (LEDGER, SEEN)]
+    coord.store.swap(updates, "repair")
+    coord.head = load_head(coord.store, end.oid)
+    return Repaired(end.oid, fault, replay.placed, replay.lost, tuple(dropped))
