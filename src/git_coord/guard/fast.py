@@ -26,7 +26,7 @@ def run(argv: list[str]) -> None:
     if is_allowed(hook, args, settings):
         os._exit(0)  # nothing is left to flush, and taking the interpreter down costs a millisecond
     # -P: a file of the repository must never be imported because a hook happens to run beside it.
-    os.execv(sys.executable, [sys.executable, "-P", "-m", "git_coord", "hook", hook, "--explain", *args])  # noqa: S606
+    os.execv(sys.executable, [sys.executable, "-P", "-m", "git_coord.hooks", hook, "--explain", *args])  # noqa: S606
 
 
 def parse_settings(text: str) -> dict[str, str]:

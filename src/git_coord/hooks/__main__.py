@@ -1,0 +1,24 @@
+"""`python -m git_coord.hooks NAME [--explain] ARGS...`: how the guard hands over, past the whole command line."""
+
+from __future__ import annotations
+
+import sys
+
+from git_coord.errors import CoordError
+
+from .run import run_hook
+
+
+def main(argv: list[str]) -> int:
+    """Run the hook; returns the exit status."""
+    name, *args = argv
+    explain = args[:1] == ["--explain"]
+    try:
+        return run_hook(name, args[1:] if explain else args, explain=explain)
+    except CoordError as trouble:
+        sys.stderr.write(f"git coord: {trouble.message}\n")
+        return trouble.kind.exit_status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,67 @@
+"""Whether an agent may change some paths, decided on the ledger itself; no words and no files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from git_coord.domain.ids import Agent
+from git_coord.domain.items import Item
+from git_coord.domain.state import ItemKey, LiveClaim, strongest
+from git_coord.domain.team import Reach, Team, entitled
+from git_coord.service.query import Held, Picture
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """A path and the claim that counts for it: another agent's in the way, or one's own that has lapsed."""
+
+    path: str
+    held: Held
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What is to be said of a set of paths; only `claimed` and `unclaimed` are reasons to refuse."""
+
+    total: int
+    claimed: tuple[Obstacle, ...]
+    unclaimed: tuple[str, ...]
+    """Paths for which the team wants a claim, and this agent has none."""
+    lapsed: tuple[Obstacle, ...]
+
+    @property
+    def is_free(self) -> bool:
+        """Tell whether the paths may be changed."""
+        return not self.claimed and not self.unclaimed
+
+
+def judge(now: Picture, team: Team, me: Agent | None, paths: Sequence[str]) -> Judgement:
+    """Judge paths as git spells them; without a name of one's own every claim is somebody else's."""
+    fold = now.state.fold
+    exempt, required = Reach(team.exempt, fold), Reach(team.required, fold)
+    mine = entitled(_own_items(now, me), fold)
+    claimed, unclaimed, lapsed = [], [], []
+    for path in paths:
+        if exempt.covers(path):
+            continue
+        covering = [_pair(now, key) for key in now.state.index.covering(path)]
+        foreign = strongest([(claim, item) for claim, item in covering if claim.holder != me])
+        own = strongest([(claim, item) for claim, item in covering if claim.holder == me])
+        if foreign is not None:
+            claimed.append(Obstacle(path, now.held(foreign[0])))
+        elif required.covers(path) and not mine.covers(path):
+            unclaimed.append(path)
+        elif own is not None and now.held(own[0]).is_stale:
+            lapsed.append(Obstacle(path, now.held(own[0])))
+    return Judgement(len(paths), tuple(claimed), tuple(unclaimed), tuple(lapsed))
+
+
+def _own_items(now: Picture, me: Agent | None) -> Iterable[Item]:
+    claims = now.state.held_by(me) if me is not None else []
+    return [item for claim in claims for _, item in claim.live()]
+
+
+def _pair(now: Picture, key: ItemKey) -> tuple[LiveClaim, Item]:
+    claim = now.state.claims[key[0]]
+    return claim, claim.items[key[1]]

@@ -1,0 +1,140 @@
+"""What an installed hook runs when the guard could not say "allow" by itself, and `git coord hook NAME`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from git_coord.errors import CoordError, Kind
+from git_coord.guard import fast
+
+if TYPE_CHECKING:
+    from git_coord.app import App
+    from git_coord.guard.changes import Changes
+
+    from .judge import Judgement
+    from .words import Commit
+
+JUDGING = ("pre-commit", "pre-merge-commit", "prepare-commit-msg")
+SILENT = ("post-commit", "post-rewrite")
+"""Hooks that the shims do alone."""
+
+
+def run_hook(name: str, args: Sequence[str], *, explain: bool = False) -> int:
+    """Run a hook as git would, at the top of the worktree; returns the exit status.
+
+    `explain` says that the guard has been asked already. Raises CoordError(USAGE) for a name that is no hook of ours.
+    """
+    if os.environ.get(fast.PROBE):
+        print(f"{fast.PROBE_ANSWER}{name}")  # noqa: T201 (a front end)
+        return 0
+    if name in SILENT:
+        return 0
+    if name not in (*JUDGING, "pre-push"):
+        raise CoordError(Kind.USAGE, f"{name!r} is no hook of git coord")
+    if not explain and fast.is_allowed(name, list(args), None):
+        return 0
+    return _decide(name, args)
+
+
+def _decide(name: str, args: Sequence[str]) -> int:
+    settings = fast.read_settings()
+    mode = fast.mode_of(settings)
+    if mode not in fast.MODES:
+        _say([f"git coord: mode '{mode}' is none of {', '.join(fast.MODES)}; taken as block"])
+    if fast.is_bypassed() or mode == "off":
+        return 0
+    try:
+        status = _verdict_of(name)(name, list(args), mode == "warn")
+    except CoordError as trouble:
+        status = _failed(trouble)
+    except Exception as trouble:  # whatever goes wrong must not look like a verdict
+        status = _failed(CoordError(Kind.ERROR, f"{type(trouble).__name__}: {trouble}", next="git coord doctor"))
+    return 0 if mode == "warn" else status
+
+
+def _verdict_of(name: str) -> Callable[[str, list[str], bool], int]:
+    if name != "pre-push":
+        return _judge_commit
+    from importlib import import_module
+
+    judge_push: Callable[[str, list[str], bool], int] = import_module("git_coord.hooks.pre_push").judge_push
+    return judge_push
+
+
+def _failed(trouble: CoordError) -> int:
+    """Say why nothing can be said of the claims; that is never a yes."""
+    from .words import BYPASS
+
+    lines = [f"git coord: cannot tell whether this is free: {trouble.message}"]
+    _say([*lines, *([f"next    {trouble.next}"] if trouble.next else []), BYPASS])
+    return trouble.kind.exit_status
+
+
+def _judge_commit(hook: str, args: list[str], warns: bool) -> int:
+    from git_coord.app import open_app
+    from git_coord.guard.changes import Changes
+    from git_coord.guard.git import GitFailed
+
+    app = open_app(os.getcwd(), os.environ, notice=lambda text: _say([f"git coord: {text}"]))
+    if not fast.concerns(hook, args, app.location.git_dir):
+        return 0
+    changes = Changes(hook, args, app.location.git_dir)
+    try:
+        paths = [path.decode("utf-8", "surrogateescape") for path in changes.paths()]
+    except GitFailed as failed:
+        raise CoordError(Kind.ERROR, f"cannot read what is to be committed: {failed}", next="git fsck") from None
+    return _tell(app, _judged(app, paths), _commit(changes), warns)
+
+
+def _judged(app: App, paths: list[str]) -> Judgement:
+    from git_coord.service.ledger import open_ledger
+    from git_coord.service.query import picture
+    from git_coord.service.snapshot import write_snapshot
+    from git_coord.service.team import load_team, write_policy
+
+    from .judge import judge
+
+    if open_ledger(app.coord) is None:
+        raise CoordError(Kind.UNKNOWN, "there is no ledger in this clone any more", next="git coord init")
+    team, stamped = load_team(app.location.top or ".")
+    now = picture(app.coord)
+    if team.repo not in (None, now.state.repo):
+        raise CoordError(Kind.UNTRUSTED, f".coord.toml means the ledger {team.repo}, here is {now.state.repo}")
+    with suppress(OSError):  # a picture that cannot be written costs time at the next commit, and nothing else
+        write_snapshot(app.coord, now.beats)
+        write_policy(app.coord.files, team, stamped, now.state.fold)
+    me = app.coord.identity.agent if app.coord.identity else None
+    return judge(now, team, me, paths)
+
+
+def _commit(changes: Changes) -> Commit:
+    from .words import Commit
+
+    index = os.path.basename(os.environ.get("GIT_INDEX_FILE", "index"))
+    return Commit(changes.kind, bool(changes.parents), index, os.environ.get("GIT_PREFIX", ""))
+
+
+def _tell(app: App, judged: Judgement, commit: Commit, warns: bool) -> int:
+    from git_coord.service.sync import picture_age
+
+    from . import words
+
+    now = app.coord.clock.now()
+    if judged.is_free:
+        if judged.lapsed:
+            _say(words.lapsed(judged.lapsed, commit, now))
+        return 0
+    age = picture_age(app.coord) if app.coord.remote is not None else None
+    verb = "warning" if warns else "commit refused"
+    _say(words.refusal(judged, commit, verb=verb, as_of=age, named=app.coord.identity is not None, now=now))
+    return Kind.CONFLICT.exit_status
+
+
+def _say(lines: Sequence[str]) -> None:
+    from git_coord.domain.text import escape_for_display
+
+    sys.stderr.write("".join(f"{escape_for_display(line)}\n" for line in lines))

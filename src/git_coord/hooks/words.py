@@ -1,0 +1,130 @@
+"""What a hook says: who holds what until when, and what can be typed next; no decisions here."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from shlex import quote
+
+from git_coord.domain.durations import show_age
+from git_coord.domain.text import escape_for_display, is_clean_line
+
+from .judge import Judgement, Obstacle
+
+MOST_ROWS = 20
+BYPASS = "bypass  GIT_COORD_BYPASS=1 git commit …      (recorded)"
+_PLAIN = re.compile(r"[A-Za-z0-9_./@+,%-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """What is known of the commit: `kind` as in guard.changes; how its index is called; where the user stands."""
+
+    kind: str
+    has_parents: bool
+    index: str
+    prefix: str
+
+
+def refusal(judged: Judgement, commit: Commit, *, verb: str, as_of: int | None, named: bool, now: int) -> list[str]:
+    """Return the lines that explain a refusal (or a warning); `as_of` is the age of the picture, None for "now"."""
+    paths = [obstacle.path for obstacle in judged.claimed]
+    lines = [f"git coord: {verb}, {_count(judged)}", *_rows(judged, now)]
+    if commit.kind == "amend":
+        lines.append("  (an amend is judged with the paths of the commit that it replaces)")
+    if not named:
+        lines.append("  (no agent name here, so every claim is somebody else's: git coord init --agent NAME)")
+    if as_of is not None:
+        lines.append(f"as of {show_age(as_of)} ago")
+    steps = [_unstage(paths, commit)] if paths else []
+    if judged.unclaimed:
+        steps.append(f"git coord claim {_arguments(judged.unclaimed, commit)}")
+    return [*lines, *(f"{'next' if n == 0 else '':4}    {step}" for n, step in enumerate(steps)), BYPASS]
+
+
+def lapsed(obstacles: Sequence[Obstacle], commit: Commit, now: int) -> list[str]:
+    """Return the lines that tell an agent that its own lease is over."""
+    rows = [
+        f"  {escape_for_display(one.path)}   #{one.held.claim.token}   expired {_clock(one.held.lease_until, now)}"
+        for one in obstacles[:MOST_ROWS]
+    ]
+    step = f"git coord renew {_arguments([one.path for one in obstacles], commit)}"
+    return ["git coord: your claim has expired, and may be taken over", *rows, f"next    {step}"]
+
+
+def _count(judged: Judgement) -> str:
+    claimed, unclaimed = len(judged.claimed), len(judged.unclaimed)
+    parts = [f"{claimed} of {judged.total} paths {'is' if claimed == 1 else 'are'} claimed"] if claimed else []
+    if unclaimed:
+        needs = "needs" if unclaimed == 1 else "need"
+        parts.append(
+            f"{unclaimed} {needs} a claim" if claimed else f"{unclaimed} of {judged.total} paths {needs} a claim"
+        )
+    return ", ".join(parts)
+
+
+def _rows(judged: Judgement, now: int) -> list[str]:
+    table = [_cells(one, now) for one in judged.claimed]
+    table += [[escape_for_display(path), "free, but to be claimed first: .coord.toml"] for path in judged.unclaimed]
+    shown = table[:MOST_ROWS]
+    widths = [max(len(row[n]) for row in shown if n < len(row)) for n in range(max(map(len, shown)))]
+    lines = [f"  {'   '.join(cell.ljust(width) for cell, width in zip(row, widths, strict=False))}" for row in shown]
+    more = [f"  … and {len(table) - MOST_ROWS} more"] if len(table) > MOST_ROWS else []
+    return [*(line.rstrip() for line in lines), *more]
+
+
+def _cells(one: Obstacle, now: int) -> list[str]:
+    held = one.held
+    name = f"#{held.claim.token}" if held.is_confirmed else "(unconfirmed)"
+    until = _clock(held.lease_until, now)
+    purpose = f'"{escape_for_display(held.claim.purpose)}"' if held.claim.purpose else "-"
+    lease = f"stale since {until}" if held.is_stale else f"until {until}"
+    return [escape_for_display(one.path), f"{held.claim.holder} {name}", purpose, lease]
+
+
+def _clock(stamp: int, now: int) -> str:
+    local = time.localtime(stamp)
+    return time.strftime("%H:%M" if time.localtime(now)[:3] == local[:3] else "%Y-%m-%d %H:%M", local)
+
+
+def _unstage(paths: Sequence[str], commit: Commit) -> str:
+    """Return what takes the paths out of the commit and leaves the files as they are."""
+    specs = " ".join(_pathspec(path, commit.prefix) for path in paths) if len(paths) <= MOST_ROWS else ":/"
+    if commit.index.startswith("next-index"):
+        return f"git commit … without {specs}"  # `git commit -- PATHS`: the index itself has nothing to take back
+    if not commit.has_parents:
+        return f"git rm --cached {'-r -q ' if specs == ':/' else ''}{specs}"
+    if commit.kind == "amend":
+        return f"git restore --staged --source=HEAD^ {specs}"
+    if commit.index == "index.lock":
+        # `git commit -a` stages in a temporary index, so there is nothing to take back yet.
+        return f"git add -u && git restore --staged {specs}      (then commit without -a)"
+    return f"git restore --staged {specs}"
+
+
+def _pathspec(path: str, prefix: str) -> str:
+    """Return the path as an argument of git that means this file only, wherever one stands."""
+    if _PLAIN.fullmatch(path) and not path.startswith("-"):
+        return f":/{path}" if prefix else path
+    return _quoted(f":(top,literal){path}")
+
+
+def _arguments(paths: Sequence[str], commit: Commit) -> str:
+    """Return paths as arguments of git coord, which takes them from where one stands."""
+    from os.path import relpath
+
+    if len(paths) > MOST_ROWS:
+        return "…"
+    names = [relpath(path, commit.prefix) if commit.prefix else path for path in paths]
+    # Spelled so that no name is taken for an option or a kind of resource.
+    return " ".join(_quoted(name if _PLAIN.fullmatch(name) and name[0] != "-" else f"./{name}") for name in names)
+
+
+def _quoted(text: str) -> str:
+    """Quote for the shell; what a terminal would not show as it is goes into `$'…'`."""
+    if is_clean_line(text):
+        return quote(text)
+    raw = text.encode(errors="surrogateescape")
+    return "$'" + "".join(chr(b) if 32 <= b < 127 and b not in b"'\\" else f"\\{b:03o}" for b in raw) + "'"
