@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from .words import Commit
 
 JUDGING = ("pre-commit", "pre-merge-commit", "prepare-commit-msg")
-SILENT = ("post-commit", "post-rewrite")
-"""Hooks that the shims do alone."""
+RECORDING = ("post-commit", "post-rewrite")
+"""Hooks that the shims do alone, without Python."""
 
 
 def run_hook(name: str, args: Sequence[str], *, explain: bool = False) -> int:
@@ -31,13 +31,24 @@ def run_hook(name: str, args: Sequence[str], *, explain: bool = False) -> int:
     if os.environ.get(fast.PROBE):
         print(f"{fast.PROBE_ANSWER}{name}")  # noqa: T201 (a front end)
         return 0
-    if name in SILENT:
-        return 0
+    if name in RECORDING:
+        return _record(name)
     if name not in (*JUDGING, "pre-push"):
         raise CoordError(Kind.USAGE, f"{name!r} is no hook of git coord")
     if not explain and fast.is_allowed(name, list(args), None):
         return 0
     return _decide(name, args)
+
+
+def _record(name: str) -> int:
+    from . import record
+
+    with suppress(OSError):  # the commit is made; its receipt may be missing, and CI then judges it without
+        if name == "post-commit":
+            record.record_commit()
+        else:
+            record.record_rewrites(sys.stdin.read().splitlines())
+    return 0
 
 
 def _decide(name: str, args: Sequence[str]) -> int:
