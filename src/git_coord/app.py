@@ -16,6 +16,7 @@ from git_coord.store import refnames
 from git_coord.store.git import Config, Git, Location, discover
 from git_coord.store.gitcli import GitStore
 from git_coord.store.interface import Remote
+from git_coord.store.refcache import ForgettingRemote, RefCache
 from git_coord.store.worktree import Worktree
 
 SIGN_SECONDS = 20
@@ -66,12 +67,13 @@ def open_app(
     git = location.git(env)
     config = git.config()
     clock = clock or SystemClock()
-    store = GitStore(git, location.object_format, sleep=clock.sleep)
+    plain = GitStore(git, location.object_format, sleep=clock.sleep)
+    store = RefCache(plain)
     files = CoordFiles(os.path.join(location.common_dir, "coord"), os.path.join(location.git_dir, "coord"))
     name = remote_name(config)
     coord = Coord(
         store=store,
-        remote=_remote(git, store, config, name, files, clock),
+        remote=_remote(git, store, config, name, files.common, clock),
         files=files,
         clock=clock,
         nonce=new_nonce,
@@ -79,7 +81,7 @@ def open_app(
         settings=settings(config, offline=offline),
         notice=notice or (lambda _text: None),
     )
-    worktree = Worktree(git, location.top, location.object_format, name)
+    worktree = Worktree(git, store, location.top, name)
     app = App(coord, git, location, config, env, worktree, name)
     identify(app, agent)
     return app
@@ -184,16 +186,26 @@ def remote_name(config: Config) -> str | None:
     return names[0]
 
 
-def _remote(
-    git: Git, store: GitStore, config: Config, name: str | None, files: CoordFiles, clock: Clock
-) -> Remote | None:
+def _remote(git: Git, store: RefCache, config: Config, name: str | None, lock_dir: str, clock: Clock) -> Remote | None:
     if name is None:
         return None
-    from git_coord.store.remote import GitRemote, Place, Timeouts, resolve_url
+    from git_coord.store.remote import GitRemote, Place, Timeouts
 
     timeouts = Timeouts(seconds(config, "coord.fetchTimeout", 10), seconds(config, "coord.pushTimeout", 30))
-    place = Place(name, resolve_url(git, name), config.get("coord.refPrefix") or refnames.DEFAULT_PREFIX)
-    return GitRemote(git, store, place, lock_dir=files.common, clock=clock, timeouts=timeouts)
+    place = Place(name, _url(git, config, name), config.get("coord.refPrefix") or refnames.DEFAULT_PREFIX)
+    return ForgettingRemote(
+        GitRemote(git, store.below, place, lock_dir=lock_dir, clock=clock, timeouts=timeouts), store
+    )
+
+
+def _url(git: Git, config: Config, name: str) -> str:
+    """Return the remote's push URL; only where git would rewrite or count URLs is git asked, which costs a process."""
+    urls = config.get_all(f"remote.{name}.pushurl") or config.get_all(f"remote.{name}.url")
+    if len(urls) == 1 and not config.under("url") and not name.startswith("-"):
+        return urls[0]
+    from git_coord.store.remote import resolve_url
+
+    return resolve_url(git, name)
 
 
 def settings(config: Config, *, offline: bool) -> Settings:

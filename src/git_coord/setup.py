@@ -18,7 +18,9 @@ from git_coord.domain.ids import KeyText, is_agent
 from git_coord.errors import CoordError, Kind
 from git_coord.service.ledger import open_ledger
 from git_coord.service.membership import Birth, Founding, found_or_adopt, join, rotate
+from git_coord.service.presence import Wish, set_presence
 from git_coord.service.remote_ledger import LEDGER_FAMILIES, fetch_and_adopt
+from git_coord.service.sync import sync
 from git_coord.store import refnames
 from git_coord.store.interface import ABSENT, RefUpdate
 
@@ -46,18 +48,22 @@ def set_up(app: App, wanted: str | None, policy_key: str | None) -> SetUp:
 
     Raises CoordError(UNKNOWN) when the remote gives no answer, CoordError(LOST) when the name is taken.
     """
-    open_ledger(app.coord)
+    had = open_ledger(app.coord) is not None
     if app.coord.remote is not None:
         fetch_and_adopt(app.coord, LEDGER_FAMILIES)
     name = wanted or (app.coord.identity.agent if app.coord.identity else None) or suggestion(app)
     identify(app, name)
     repo, founding, warned = _ledger(app, name, policy_key)
+    founding = founding if had or founding is Founding.NEW else Founding.ADOPTED
     finish_rotation(app)
     signer, is_new = _key(app, repo, name)
     app.coord.signer = signer
     _configure(app, repo, name)
     joined = join(app.coord)
-    return SetUp(name, fingerprint_of(signer.key), is_new, founding, joined, warned)
+    if joined:
+        set_presence(app.coord, Wish("online", branch=app.worktree.branch()))
+        sync(app.coord)
+    return SetUp(name, fingerprint_of(signer.key), is_new or founding is Founding.NEW, founding, joined, warned)
 
 
 def _ledger(app: App, name: str, policy_key: str | None) -> tuple[str, Founding, bool]:

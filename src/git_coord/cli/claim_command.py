@@ -6,11 +6,11 @@ import click
 
 from git_coord.app import App
 from git_coord.domain.items import Intent, Item
-from git_coord.domain.lease import CLASSES
+from git_coord.domain.lease import CLASSES, lease_end
 from git_coord.domain.statements import Stamp
 from git_coord.domain.timestamps import format_stamp
 from git_coord.errors import CoordError, Kind
-from git_coord.service import claims, query
+from git_coord.service import claims
 from git_coord.service.ledger import open_ledger
 
 from . import options, render, resources
@@ -88,35 +88,40 @@ def stamps_of(texts: tuple[str, ...]) -> tuple[Stamp, ...] | None:
 
 
 def _granted(app: App, output: Output, result: claims.ClaimGranted) -> int:
-    now = query.picture(app.coord)
-    held = now.held(result.claim)
-    items = [item for _, item in result.claim.live()]
+    claim, until = result.claim, lease_end(result.claim, None)
+    items = [item for _, item in claim.live()]
     if output.is_json:
         output.object(
             {
-                "token": result.claim.token if result.is_confirmed else None,
-                "agent": result.claim.holder,
+                "token": claim.token if result.is_confirmed else None,
+                "agent": claim.holder,
                 "confirmed": result.is_confirmed,
                 "items": [render.item_object(item) for item in items],
-                "lease_until": format_stamp(held.lease_until),
-                "stamps": [stamp._asdict() for stamp in result.claim.stamps],
+                "lease_until": format_stamp(until),
+                "stamps": [stamp._asdict() for stamp in claim.stamps],
                 "warnings": [],
             }
         )
         return 0
-    until = render.clock_time(held.lease_until, now.now)
-    if result.is_confirmed:
-        head = f"#{result.claim.token}  yours until {until}, longer while you are alive"
-    else:
-        head = f"held here only, not confirmed by {app.remote_name}; until {until}"
-    output.lines([head, *(f"  {item.intent.value:4}   {render.shown(item)}" for item in items)])
+    output.lines(
+        [_headline(app, result, until), *(f"  {item.intent.value:4}   {render.shown(item)}" for item in items)]
+    )
     if not result.is_confirmed:
         output.lines(["next   git coord sync"])
     return 0
 
 
+def _headline(app: App, result: claims.ClaimGranted, until: int) -> str:
+    shown = render.clock_time(until, app.coord.clock.now())
+    if result.is_confirmed:
+        return f"#{result.claim.token}  yours until {shown}, longer while you are alive"
+    return f"held here only, not confirmed by {app.remote_name}; until {shown}"
+
+
 def _refused(app: App, output: Output, result: claims.ClaimRefused, items: tuple[Item, ...]) -> int:
-    now = query.picture(app.coord)
+    from git_coord.service.query import picture
+
+    now = picture(app.coord)
     first = result.conflicts[0]
     name = render.shown(first.asked)
     step = f"git coord post --to {first.claim.holder} {render.quoted([f'need {name}'])}"

@@ -10,6 +10,7 @@ import click
 
 from git_coord.app import App, open_app
 from git_coord.errors import CoordError, Kind
+from git_coord.service.beat import note_beat
 
 from .output import Output
 
@@ -33,7 +34,10 @@ def means(as_json: bool, agent: str | None, *, offline: bool = False) -> tuple[A
     """Open the repository around the current directory for one command."""
     output = Output(is_json=as_json)
     notice = _noticer(output)
-    return open_app(os.getcwd(), os.environ, agent=agent, offline=offline, notice=notice), output
+    app = open_app(os.getcwd(), os.environ, agent=agent, offline=offline, notice=notice)
+    if app.config.get("coord.repo") is not None:
+        note_beat(app.coord)
+    return app, output
 
 
 def _noticer(output: Output) -> Callable[[str], None]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from git_coord.domain.durations import show_age
 from git_coord.domain.items import Item, ItemKind, show_name
 from git_coord.domain.ledger import Conflict
 from git_coord.domain.state import LiveClaim
 from git_coord.domain.timestamps import format_stamp
-from git_coord.service.query import Held, Picture
+
+if TYPE_CHECKING:
+    from git_coord.service.query import Held, Picture
 
 
 def quoted(arguments: Sequence[str]) -> str:

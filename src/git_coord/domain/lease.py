@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from .announcements import Presence
-from .state import LiveClaim, Member
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .announcements import Presence
+    from .state import LiveClaim, Member
 
 CLASSES = {"quick": 30 * 60, "standard": 2 * 3600, "long": 4 * 3600}
 """Lease classes and their ttl in seconds."""

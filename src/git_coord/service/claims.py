@@ -15,8 +15,7 @@ from git_coord.errors import CoordError, Kind
 
 from .context import Coord
 from .ledger import view
-from .membership import policy_signer
-from .operations import operation, require_membership
+from .operations import operation, policy_signer, require_membership
 from .place import Submitted, UnreachableError, submit
 from .remote_ledger import LEDGER_FAMILIES, fetch_and_adopt
 from .requests import publish, read_requests

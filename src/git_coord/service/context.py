@@ -57,6 +57,8 @@ class Coord:
     head: Head | None = None
     outcomes: dict[Nonce, Placed] = field(default_factory=dict)
     opened: dict[Oid, Sealed | None] = field(default_factory=dict)
+    stored: set[Oid] = field(default_factory=set)
+    """Ledger commits whose objects this process wrote, so that a retry does not write them again."""
     fetched_at: float | None = None
     """`clock.monotonic()` of the fetch that this command made, None before."""
 

@@ -18,7 +18,7 @@ from git_coord.store.refnames import LEDGER, SEEN
 
 from .context import Coord
 from .ledger import open_ledger, take_extension
-from .operations import may_join, name_taken, operation, require_membership
+from .operations import may_join, name_taken, operation, policy_signer, require_membership
 from .place import submit
 from .records import rotation_proof, seal_operation
 from .remote_ledger import LEDGER_FAMILIES, fetch_and_adopt, remote_of
@@ -167,18 +167,6 @@ def set_policy(coord: Coord, change: PolicyChange) -> Policy:
     fixed = {"fold": present.fold, "skew": present.skew}
     _expect_done(submit(coord, lambda seq: operation(coord, Policy, seq, **wanted, **fixed), signer).outcome)
     return coord.known.state.policy
-
-
-def policy_signer(coord: Coord) -> Signer:
-    """Return the signer of a policy key; raises CoordError when none is here or it is not in the policy."""
-    if coord.known.state.agents.get(coord.me.agent) is None:
-        require_membership(coord)
-    signer = coord.policy_signer() if coord.policy_signer else coord.own_signer
-    if signer.key not in coord.known.state.policy.admins:
-        raise CoordError(
-            Kind.LOST, "the key here is not one of the policy's", next="git config coord.policyKey PATH-TO-PRIVATE-KEY"
-        )
-    return signer
 
 
 def _expect_done(outcome: Outcome | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from git_coord.crypto.keys import Signer
 from git_coord.domain.ids import KeyText
 from git_coord.domain.placing import fault
 from git_coord.domain.state import Member
@@ -67,3 +68,15 @@ def may_join(coord: Coord, op: Operation, key: KeyText) -> None:
     """Raise CoordError(LOST) when the policy or the ledger does not admit this join, before anything is published."""
     if reason := fault(coord.known.state, op, key):
         raise CoordError(Kind.LOST, f"{op.agent} cannot join: {reason}", next="ask a maintainer: git coord policy")
+
+
+def policy_signer(coord: Coord) -> Signer:
+    """Return the signer of a policy key; raises CoordError when none is here or it is not in the policy."""
+    if coord.known.state.agents.get(coord.me.agent) is None:
+        require_membership(coord)
+    signer = coord.policy_signer() if coord.policy_signer else coord.own_signer
+    if signer.key not in coord.known.state.policy.admins:
+        raise CoordError(
+            Kind.LOST, "the key here is not one of the policy's", next="git config coord.policyKey PATH-TO-PRIVATE-KEY"
+        )
+    return signer

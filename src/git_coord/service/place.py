@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from git_coord.crypto.keys import Signer
 from git_coord.domain import chain
 from git_coord.domain.chain import Extension, Sealed
 from git_coord.domain.ledger import Outcome
+from git_coord.domain.merkle import GitObject
 from git_coord.domain.placing import MAX_PLACED, fault
 from git_coord.domain.statements import Operation
 from git_coord.errors import CoordError, Kind
 from git_coord.store.interface import PushStatus, RefUpdate, Swap
 from git_coord.store.refnames import LEDGER, SEEN
 
+from .beat import beat_if_due, note_pushed
 from .context import Coord
 from .ledger import candidates, fetched_ledger, open_ledger, place_locally, take_extension
 from .remote_ledger import (
@@ -60,8 +62,20 @@ def submit(coord: Coord, make: Callable[[int], Operation], signer: Signer | None
     by = signer or coord.own_signer
     if coord.remote is None:
         return _submit_locally(coord, make, by)
-    made = publish(coord, make, by)
+    beat_if_due(coord)
+    made = publish(coord, make, by, also=_guess(coord))
     return Submitted(made.sealed, place_at_remote(coord, made.sealed))
+
+
+def _guess(coord: Coord) -> Callable[[Sealed], Sequence[GitObject]]:
+    """Return what makes the ledger objects of an operation, so that they are stored with it in one go."""
+
+    def objects(sealed: Sealed) -> Sequence[GitObject]:
+        made = chain.extend(coord.known, candidates(coord, [sealed]), coord.store.algorithm)
+        coord.stored |= {made.head.oid} if made else set()
+        return made.objects if made else ()
+
+    return objects
 
 
 def _submit_locally(coord: Coord, make: Callable[[int], Operation], signer: Signer) -> Submitted:
@@ -119,10 +133,12 @@ def _push_once(coord: Coord, sealed: Sealed) -> str | None:
     move = RefUpdate(LEDGER, made.head.oid, coord.known.oid)
     mine = own_updates(coord, [coord.me.agent])
     try:
-        coord.store.write(made.objects)
+        if made.head.oid not in coord.stored:
+            coord.store.write(made.objects)
         results = remote_of(coord).push([move, *mine])
     except CoordError as trouble:
         return _after_silence(coord, sealed, trouble)
+    note_pushed(coord, results)
     if results[0].status is not PushStatus.REJECTED:
         land(coord, made)
         return None

@@ -11,6 +11,7 @@ from git_coord.domain.state import State
 from git_coord.store.refnames import Family
 
 from .announce import read_all, replace_own
+from .beat import local_beats
 from .context import Coord
 
 DEFAULT_TTL = 900
@@ -61,7 +62,14 @@ def beats(coord: Coord, state: State) -> dict[Agent, int]:
         for agent, record in records(coord).items()
         if agent in state.agents
     }
-    return {agent: at for agent, at in found.items() if at is not None}
+    known = {agent: at for agent, at in found.items() if at is not None}
+    return known | {agent: max(at, known.get(agent, 0)) for agent, at in local_beats(coord, state).items()}
+
+
+def current_state(coord: Coord) -> str:
+    """Return the state that the agent last showed from this session, "online" when there is none."""
+    record = records(coord).get(coord.me.agent)
+    return record.state if record and record.session == coord.me.session and record.state != "offline" else "online"
 
 
 def roster(coord: Coord) -> list[Seen]:

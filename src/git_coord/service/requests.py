@@ -133,14 +133,20 @@ def flat_commit(
     return commit.oid, (*trees, commit)
 
 
-def publish(coord: Coord, make: Callable[[int], Operation], signer: Signer) -> Draft:
+def publish(
+    coord: Coord,
+    make: Callable[[int], Operation],
+    signer: Signer,
+    also: Callable[[Sealed], Sequence[GitObject]] = lambda _sealed: (),
+) -> Draft:
     """Draw a `seq`, sign, and swap the operation into the agent's request ref; from then on anybody may place it.
 
+    `also` names further objects to store in the same go.
     Raises CoordError(ERROR) when the ref stays locked or contended for half a minute.
     """
     for _ in attempts(coord.clock, coord.jitter, seconds=PUBLISH_SECONDS):
         made = draft(coord, make, signer, read_requests(coord, fetched=False))
-        coord.store.write(made.objects)
+        coord.store.write([*made.objects, *also(made.sealed)])
         if coord.store.swap([made.update], f"publish {made.sealed.op.KIND}") is Swap.MOVED:
             return made
     raise CoordError(Kind.ERROR, f"the request ref of {coord.me.agent} stays locked", next="git coord doctor")

@@ -13,6 +13,7 @@ from git_coord.errors import CoordError, Kind
 from git_coord.store.interface import PushStatus, RefUpdate
 from git_coord.store.refnames import LEDGER, Family
 
+from .beat import beat_if_due, note_pushed
 from .context import Coord
 from .ledger import candidates, fetched_ledger, open_ledger, place_locally
 from .place import MAX_UNMOVED, PLACE_SECONDS, land
@@ -45,6 +46,8 @@ def sync(coord: Coord, families: tuple[Family, ...] = SYNC_FAMILIES) -> Synced:
         _place_pending(coord)
     else:
         fetch_and_adopt(coord, families)
+        if coord.head is not None and coord.identity is not None and coord.signer is not None:
+            beat_if_due(coord)
         done.pushed = _exchange(coord)
     done.after = coord.head.oid if coord.head else None
     _settle(coord, done, mine)
@@ -103,6 +106,7 @@ def _push(coord: Coord, made: Extension | None, updates: list[RefUpdate]) -> tup
     if made:
         coord.store.write(made.objects)
     results = remote_of(coord).push(moves)
+    note_pushed(coord, results)
     if final := refused_by_host(results):
         raise host_refusal(coord, final)
     if made and results[0].status is not PushStatus.REJECTED:

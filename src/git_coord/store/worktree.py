@@ -12,6 +12,7 @@ from git_coord.domain.statements import Base
 
 from . import refnames
 from .git import Git
+from .interface import Store
 
 MAX_ARGUMENTS = 200
 """Names given to git as arguments at once, at most."""
@@ -20,11 +21,11 @@ MAX_ARGUMENTS = 200
 class Worktree:
     """The files around one worktree's `top` (None in a bare repository: then nothing has a blob)."""
 
-    def __init__(self, git: Git, top: str | None, algorithm: str, remote: str | None) -> None:
+    def __init__(self, git: Git, store: Store, top: str | None, remote: str | None) -> None:
         """Take where the worktree is; nothing is run yet."""
         self._git = git
         self._top = top
-        self._algorithm = algorithm
+        self._store = store
         self._remote = remote
 
     def pins(self, paths: Sequence[str]) -> dict[str, Oid]:
@@ -35,7 +36,7 @@ class Worktree:
             kind = self._kind(path)
             if kind == "link":
                 target = os.fsencode(os.readlink(os.path.join(self._top or "", path)))
-                found[path] = hash_object("blob", target, self._algorithm).oid
+                found[path] = hash_object("blob", target, self._store.algorithm).oid
             elif kind == "file":
                 files.append(path)
         return found | self._hashed(files)
@@ -64,11 +65,8 @@ class Worktree:
         """Return HEAD, its upstream and this clone's copy of the default branch, each None where there is none."""
         default = refnames.default_branch(self._remote) if self._remote else None
         names = ["HEAD", "@{upstream}", *([default] if default else [])]
-        asked = b"".join(f"{name}^{{commit}}\n".encode() for name in names)
-        done = self._git.run(["cat-file", "--batch-check=%(objectname) %(objecttype)"], asked, check=False)
-        rows = done.out.decode("ascii", "replace").splitlines()
-        found = [Oid(row.split(" ")[0]) if row.endswith(" commit") else None for row in rows]
-        found += [None] * (3 - len(found))
+        commits = self._store.read([f"{name}^{{commit}}" for name in names])
+        found = [None if commit is None else commit.oid for commit in commits] + [None]
         return Base(found[0], found[1], found[2])
 
     def branch(self) -> str | None:
