@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
+from git_coord.app.setup import take_down
 from git_coord.errors import CoordError, Kind
 from git_coord.hooks.install import uninstall
 from git_coord.service.ledger import open_ledger, view
-from git_coord.setup import take_down
 
 from . import options
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from git_coord.app import App
-from git_coord.diagnosis import diagnose
+from git_coord.app.diagnosis import diagnose
 from git_coord.domain.chain import Sealed
 from git_coord.domain.timestamps import format_stamp
 from git_coord.errors import Kind

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from git_coord.app.setup import SetUp, check_name, set_up
 from git_coord.service.membership import Founding
-from git_coord.setup import SetUp, check_name, set_up
 
 from . import options
 

@@ -61,7 +61,7 @@ def command(
 
 
 def _listed(path: str, now: int) -> tuple[Listed, ...]:
-    from git_coord.setup import allowed_keys
+    from git_coord.app.setup import allowed_keys
 
     found = []
     for principals, key in allowed_keys(path, now):
@@ -73,7 +73,7 @@ def _listed(path: str, now: int) -> tuple[Listed, ...]:
 
 
 def _admins(present: Policy, added: tuple[str, ...], removed: tuple[str, ...]) -> tuple[KeyText, ...] | None:
-    from git_coord.setup import public_key
+    from git_coord.app.setup import public_key
 
     if not added and not removed:
         return None
@@ -106,8 +106,8 @@ def _object(policy: Policy) -> dict[str, Any]:
 
 
 def _lines(policy: Policy) -> list[str]:
+    from git_coord.app.setup import fingerprint_of
     from git_coord.domain.durations import show_age
-    from git_coord.setup import fingerprint_of
 
     listed = f" ({len(policy.listed)} keys)" if policy.join == "listed" else ""
     return [

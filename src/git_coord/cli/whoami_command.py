@@ -18,7 +18,7 @@ def command(as_json: bool, agent: str | None) -> int:
     open_ledger(app.coord)
     me, head = app.coord.me, app.coord.known
     member = head.state.agents.get(me.agent)
-    from git_coord.setup import fingerprint_of
+    from git_coord.app.setup import fingerprint_of
 
     fields = {
         "agent": me.agent,

@@ -23,6 +23,7 @@ from .remote_ledger import (
     LEDGER_FAMILIES,
     fetch_and_adopt,
     host_refusal,
+    note_synced,
     own_updates,
     refused_by_host,
     remote_of,
@@ -167,7 +168,7 @@ def land(coord: Coord, made: Extension) -> None:
     updates = [RefUpdate(LEDGER, made.head.oid, old), RefUpdate(SEEN, made.head.oid, old)]
     coord.store.swap(updates, "confirmed")
     take_extension(coord, made)
-    coord.files.write("synced", f"{coord.clock.now()}\n".encode("ascii"))
+    note_synced(coord)
 
 
 def _extension(coord: Coord, sealed: Sealed) -> Extension:

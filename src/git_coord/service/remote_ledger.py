@@ -15,6 +15,8 @@ from .ledger import advance, check_anchors, fetched_ledger, open_ledger, untrust
 
 SYNC_FAMILIES = (Family.CLAIMS, Family.REQUESTS, Family.POSTS)
 LEDGER_FAMILIES = (Family.CLAIMS, Family.REQUESTS)
+SYNCED, SYNCED_PRESENCE = "synced", "synced.presence"
+"""Files that hold when this clone last agreed with the remote, in seconds since the epoch."""
 OWNED = (Family.REQUESTS, Family.PRESENCE, Family.POSTS, Family.NOTES)
 
 
@@ -29,7 +31,15 @@ def fetch_and_adopt(coord: Coord, families: Collection[Family] = SYNC_FAMILIES) 
     remote_of(coord).fetch(families)
     coord.fetched_at = coord.clock.monotonic()
     adopt_fetched(coord)
-    coord.files.write("synced", f"{coord.clock.now()}\n".encode("ascii"))
+    note_synced(coord, families)
+
+
+def note_synced(coord: Coord, families: Collection[Family] = LEDGER_FAMILIES) -> None:
+    """Write down that what is here of these families is what the remote has now."""
+    stamp = f"{coord.clock.now()}\n".encode("ascii")
+    coord.files.write(SYNCED, stamp)
+    if Family.PRESENCE in families:
+        coord.files.write(SYNCED_PRESENCE, stamp)
 
 
 def adopt_fetched(coord: Coord) -> None:

@@ -17,7 +17,14 @@ from .beat import beat_if_due, note_pushed
 from .context import Coord
 from .ledger import candidates, fetched_ledger, open_ledger, place_locally
 from .place import MAX_UNMOVED, PLACE_SECONDS, land
-from .remote_ledger import SYNC_FAMILIES, fetch_and_adopt, host_refusal, own_updates, refused_by_host, remote_of
+from .remote_ledger import (
+    SYNC_FAMILIES,
+    fetch_and_adopt,
+    host_refusal,
+    own_updates,
+    refused_by_host,
+    remote_of,
+)
 from .requests import read_requests
 from .retry import attempts
 

@@ -10,7 +10,6 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from git_coord.app import App, file_signer, identify, key_path
 from git_coord.crypto.keys import Signer, generate_key, load_public_key
 from git_coord.crypto.sshsig import NAMESPACE, parse_public_key
 from git_coord.crypto.trust import load_allowed_signers
@@ -23,6 +22,8 @@ from git_coord.service.remote_ledger import LEDGER_FAMILIES, fetch_and_adopt
 from git_coord.service.sync import sync
 from git_coord.store import refnames
 from git_coord.store.interface import ABSENT, RefUpdate
+
+from .root import App, file_signer, identify, key_path
 
 TOOLS = (("CLAUDECODE", "claude"), ("CODEX_SANDBOX", "codex"), ("GEMINI_CLI", "gemini"), ("CURSOR_AGENT", "cursor"))
 """Environment variables by which known coding agents can be told, and what their names begin with."""

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from git_coord.app import App
 from git_coord.domain.placing import fault
 from git_coord.errors import CoordError
 from git_coord.service.adopt import walk
@@ -15,6 +14,8 @@ from git_coord.service.ledger import open_ledger
 from git_coord.service.operations import require_membership
 from git_coord.service.requests import read_requests
 from git_coord.store import refnames
+
+from .root import App
 
 OLD_LOCK = 60
 """Seconds after which a lock file is called left behind; git itself holds one for milliseconds."""
