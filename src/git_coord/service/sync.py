@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from git_coord.domain import chain
@@ -19,6 +20,8 @@ from .ledger import candidates, fetched_ledger, open_ledger, place_locally
 from .place import MAX_UNMOVED, PLACE_SECONDS, land
 from .remote_ledger import (
     SYNC_FAMILIES,
+    SYNCED,
+    SYNCED_PRESENCE,
     fetch_and_adopt,
     host_refusal,
     own_updates,
@@ -122,11 +125,11 @@ def _push(coord: Coord, made: Extension | None, updates: list[RefUpdate]) -> tup
     return len(results) - len(refused), refused[0] if refused else None
 
 
-def picture_age(coord: Coord) -> int | None:
+def picture_age(coord: Coord, families: Collection[Family] = ()) -> int | None:
     """Return how many seconds ago this clone last agreed with the remote; 0 without a remote, None for never."""
     if coord.remote is None:
         return 0
-    stamp = coord.files.read("synced")
+    stamp = coord.files.read(SYNCED_PRESENCE if Family.PRESENCE in families else SYNCED)
     if stamp is None or not stamp.strip().isdigit():
         return None
     return max(0, coord.clock.now() - int(stamp))
@@ -139,7 +142,7 @@ def freshen(coord: Coord, *, is_local: bool, families: tuple[Family, ...] = SYNC
     it is older and the remote cannot be asked: failing to find out is never "free".
     """
     open_ledger(coord)
-    age = picture_age(coord)
+    age = picture_age(coord, families)
     if is_local or coord.remote is None or (age is not None and age < coord.settings.freshness and coord.head):
         return age
     try:
