@@ -128,15 +128,6 @@ def _remote(app: App) -> Iterator[Finding]:
     yield Finding("ok", f"{app.coord.remote.name} answers")
 
 
-def _hooks(app: App) -> Iterator[Finding]:
-    from git_coord.hooks.install import status
-
-    for hook in status(app):
-        yield Finding(
-            "ok" if hook.is_firing else "note", hook.text, None if hook.is_firing else "git coord hooks install"
-        )
-
-
 CHECKS: tuple[Callable[[App], Iterator[Finding]], ...] = (
     _program,
     _ledger,
@@ -145,5 +136,4 @@ CHECKS: tuple[Callable[[App], Iterator[Finding]], ...] = (
     _locks,
     _pending,
     _remote,
-    _hooks,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from git_coord.app import App
-from git_coord.app.diagnosis import diagnose
+from git_coord.app.diagnosis import Finding, diagnose
 from git_coord.domain.chain import Sealed
 from git_coord.domain.timestamps import format_stamp
 from git_coord.errors import Kind
@@ -26,7 +26,7 @@ def command(repair_ledger: bool, as_json: bool, agent: str | None) -> int:
     app, output = options.means(as_json, agent)
     if repair_ledger:
         return _repair(app, output)
-    found = diagnose(app)
+    found = [*diagnose(app), *_hooks(app)]
     wrong = [finding for finding in found if finding.level == "wrong"]
     if output.is_json:
         rows = [{"level": one.level, "text": one.text, "next": one.next} for one in found]
@@ -35,6 +35,15 @@ def command(repair_ledger: bool, as_json: bool, agent: str | None) -> int:
         for one in found:
             output.lines([f"{one.level:5}  {one.text}", *([f"       next   {one.next}"] if one.next else [])])
     return Kind.ERROR.exit_status if wrong else 0
+
+
+def _hooks(app: App) -> list[Finding]:
+    from git_coord.hooks.install import status
+
+    step = "git coord hooks install"
+    return [
+        Finding("ok" if hook.is_firing else "note", hook.text, None if hook.is_firing else step) for hook in status(app)
+    ]
 
 
 def _repair(app: App, output: Output) -> int:

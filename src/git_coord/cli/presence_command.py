@@ -9,9 +9,8 @@ from git_coord.domain.timestamps import format_stamp
 from git_coord.service.ledger import open_ledger
 from git_coord.service.operations import require_membership
 from git_coord.service.presence import ALIASES, Wish, roster, set_presence
-from git_coord.service.remote_ledger import LEDGER_FAMILIES
+from git_coord.service.remote_ledger import ROSTER_FAMILIES
 from git_coord.service.sync import freshen
-from git_coord.store.refnames import Family
 
 from . import options, render
 from .status_command import agent_line, agent_object
@@ -27,7 +26,7 @@ def command(ctx: click.Context, is_local: bool, as_json: bool, agent: str | None
         ctx.obj = (as_json, agent)
         return 0
     app, output = options.means(as_json, agent)
-    age = freshen(app.coord, is_local=is_local, families=(*LEDGER_FAMILIES, Family.PRESENCE))
+    age = freshen(app.coord, is_local=is_local, families=ROSTER_FAMILIES)
     now = app.coord.clock.now()
     shown = roster(app.coord)
     if output.is_json:

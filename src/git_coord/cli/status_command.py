@@ -11,9 +11,8 @@ from git_coord.domain.timestamps import format_stamp
 from git_coord.service import query
 from git_coord.service.posts import Posted
 from git_coord.service.presence import Seen
-from git_coord.service.remote_ledger import SYNC_FAMILIES
+from git_coord.service.remote_ledger import ROSTER_FAMILIES
 from git_coord.service.sync import freshen
-from git_coord.store.refnames import Family
 
 from . import options, render
 
@@ -24,7 +23,7 @@ from . import options, render
 def command(is_local: bool, as_json: bool, agent: str | None) -> int:
     """Show who is here, what is claimed, and what was posted."""
     app, output = options.means(as_json, agent)
-    age = freshen(app.coord, is_local=is_local, families=(*SYNC_FAMILIES, Family.PRESENCE))
+    age = freshen(app.coord, is_local=is_local, families=ROSTER_FAMILIES)
     app.refresh_snapshot()
     shown = query.status(app.coord)
     now = app.coord.clock.now()

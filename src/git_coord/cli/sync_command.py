@@ -8,9 +8,8 @@ from git_coord.domain.chain import Placed
 from git_coord.domain.ledger import Refused
 from git_coord.domain.message import describe
 from git_coord.errors import Kind
-from git_coord.service.remote_ledger import SYNC_FAMILIES
+from git_coord.service.remote_ledger import ROSTER_FAMILIES
 from git_coord.service.sync import Synced, sync
-from git_coord.store.refnames import Family
 
 from . import options, render
 
@@ -24,7 +23,7 @@ def command(as_json: bool, agent: str | None) -> int:
     """
     app, output = options.means(as_json, agent)
     app.settle_receipts()
-    done = sync(app.coord, (*SYNC_FAMILIES, Family.PRESENCE))
+    done = sync(app.coord, ROSTER_FAMILIES)
     app.refresh_snapshot()
     now = app.coord.clock.now()
     if output.is_json:

@@ -15,6 +15,8 @@ from .ledger import advance, check_anchors, fetched_ledger, open_ledger, untrust
 
 SYNC_FAMILIES = (Family.CLAIMS, Family.REQUESTS, Family.POSTS)
 LEDGER_FAMILIES = (Family.CLAIMS, Family.REQUESTS)
+ROSTER_FAMILIES = (*SYNC_FAMILIES, Family.PRESENCE)
+"""What commands fetch that show or judge presence."""
 SYNCED, SYNCED_PRESENCE = "synced", "synced.presence"
 """Files that hold when this clone last agreed with the remote, in seconds since the epoch."""
 OWNED = (Family.REQUESTS, Family.PRESENCE, Family.POSTS, Family.NOTES)
