@@ -61,10 +61,13 @@ def install(app: App) -> Installation:
     return Installation(tuple(folders), tuple(changed), tuple(chained), tuple(_warnings(places)))
 
 
-def uninstall(app: App) -> tuple[str, ...]:
-    """Remove every shim and put back what was there before, byte for byte; returns the paths that changed."""
+def uninstall(app: App, *, shared: bool = False) -> tuple[str, ...]:
+    """Remove every shim and put back what was there before, byte for byte; returns the paths that changed.
+
+    A folder outside the repository is left alone unless `shared`: other repositories rely on the shims in it.
+    """
     changed = []
-    for folder in dict.fromkeys(place.folder for place in find_places(app)):
+    for folder in dict.fromkeys(place.folder for place in find_places(app) if shared or not place.is_shared):
         for name in HOOKS:
             path, prior = os.path.join(folder, name), _prior(folder, name)
             if not _is_ours(path):
@@ -183,7 +186,7 @@ def _probe(app: App, place: Place, name: str) -> tuple[bool, str]:
         return False, f"{path} is not executable, so git passes it over"
     if b"git-coord" not in data and b"git coord" not in data:
         return False, f"{path} is another program's"  # not run: it may do anything
-    from subprocess import DEVNULL, PIPE, SubprocessError, run
+    from subprocess import DEVNULL, SubprocessError, run
 
     env = {key: value for key, value in app.env.items() if not key.startswith("GIT_COORD_")}
     for variable in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE", "GIT_PREFIX", "GIT_COMMON_DIR"):
@@ -194,8 +197,7 @@ def _probe(app: App, place: Place, name: str) -> tuple[bool, str]:
             cwd=place.top,
             env=env | {fast.PROBE: "1"},
             stdin=DEVNULL,
-            stdout=PIPE,
-            stderr=PIPE,
+            capture_output=True,
             timeout=PROBE_SECONDS,
             check=False,
         )

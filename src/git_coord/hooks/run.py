@@ -140,8 +140,7 @@ def _tell(app: App, judged: Judgement, commit: Commit, warns: bool) -> int:
             _say(words.lapsed(judged.lapsed, commit, now))
         return 0
     age = picture_age(app.coord) if app.coord.remote is not None else None
-    verb = "warning" if warns else "commit refused"
-    _say(words.refusal(judged, commit, verb=verb, as_of=age, named=app.coord.identity is not None, now=now))
+    _say(words.refusal(judged, commit, warns=warns, as_of=age, named=app.coord.identity is not None, now=now))
     return Kind.CONFLICT.exit_status
 
 

@@ -28,20 +28,20 @@ class Commit:
     prefix: str
 
 
-def refusal(judged: Judgement, commit: Commit, *, verb: str, as_of: int | None, named: bool, now: int) -> list[str]:
+def refusal(judged: Judgement, commit: Commit, *, warns: bool, as_of: int | None, named: bool, now: int) -> list[str]:
     """Return the lines that explain a refusal (or a warning); `as_of` is the age of the picture, None for "now"."""
-    paths = [obstacle.path for obstacle in judged.claimed]
-    lines = [f"git coord: {verb}, {_count(judged)}", *_rows(judged, now)]
+    lines = [f"git coord: {'warning' if warns else 'commit refused'}, {_count(judged)}", *_rows(judged, now)]
     if commit.kind == "amend":
         lines.append("  (an amend is judged with the paths of the commit that it replaces)")
     if not named:
         lines.append("  (no agent name here, so every claim is somebody else's: git coord init --agent NAME)")
     if as_of is not None:
         lines.append(f"as of {show_age(as_of)} ago")
-    steps = [_unstage(paths, commit)] if paths else []
+    steps = [_step(judged.claimed, commit)] if judged.claimed else []
     if judged.unclaimed:
         steps.append(f"git coord claim {_arguments(judged.unclaimed, commit)}")
-    return [*lines, *(f"{'next' if n == 0 else '':4}    {step}" for n, step in enumerate(steps)), BYPASS]
+    lines += [f"{'next' if n == 0 else '':4}    {step}" for n, step in enumerate(steps)]
+    return lines if warns else [*lines, BYPASS]
 
 
 def lapsed(obstacles: Sequence[Obstacle], commit: Commit, now: int) -> list[str]:
@@ -89,11 +89,12 @@ def _clock(stamp: int, now: int) -> str:
     return time.strftime("%H:%M" if time.localtime(now)[:3] == local[:3] else "%Y-%m-%d %H:%M", local)
 
 
-def _unstage(paths: Sequence[str], commit: Commit) -> str:
+def _step(claimed: Sequence[Obstacle], commit: Commit) -> str:
     """Return what takes the paths out of the commit and leaves the files as they are."""
-    specs = " ".join(_pathspec(path, commit.prefix) for path in paths) if len(paths) <= MOST_ROWS else ":/"
+    specs = " ".join(_pathspec(one.path, commit.prefix) for one in claimed) if len(claimed) <= MOST_ROWS else ":/"
     if commit.index.startswith("next-index"):
-        return f"git commit … without {specs}"  # `git commit -- PATHS`: the index itself has nothing to take back
+        # `git commit -- PATHS` names what it wants: the index itself has nothing to take back.
+        return f"git coord post --to {claimed[0].held.claim.holder} {_quoted(f'need {claimed[0].path}')}"
     if not commit.has_parents:
         return f"git rm --cached {'-r -q ' if specs == ':/' else ''}{specs}"
     if commit.kind == "amend":
