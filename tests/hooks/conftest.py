@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.helpers import Completed, Repo, hub_with_clones, new_repo
 
 from git_coord.app import App, open_app
 from git_coord.hooks.install import install
-from tests.helpers import Completed, Repo, hub_with_clones, new_repo
 
 
 def open_here(repo: Repo) -> App:

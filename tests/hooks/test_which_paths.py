@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 
 import pytest
-
 from tests.helpers import Completed, Repo
 
 from .conftest import Pair, assert_allowed, assert_blocked
