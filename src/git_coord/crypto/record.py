@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..domain.ids import KeyText
 from .sshsig import NAMESPACE, decode_armor
@@ -16,16 +15,14 @@ if TYPE_CHECKING:
 _LINE_BYTES = bytes(range(0x20, 0x80))  # what JSON with escaped non-ASCII can hold; DEL is not escaped by `json`
 
 
-@dataclass(frozen=True, slots=True)
-class SplitRecord:
+class SplitRecord(NamedTuple):
     """The two parts of a record; `statement` keeps its newline, because the newline is signed."""
 
     statement: bytes
     armor: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedRecord:
+class OpenedRecord(NamedTuple):
     """A statement, without its newline, and the key that was proven to have signed it."""
 
     statement: bytes

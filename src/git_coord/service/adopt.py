@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from git_coord.domain import chain, layout
 from git_coord.domain.chain import Extension, Head, Placed, Sealed
@@ -21,16 +21,14 @@ CHUNK = 128
 """Commits read at a time: enough to make process starts cheap, little enough to keep memory flat."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(NamedTuple):
     """The first commit of a chain that does not follow from its parent, and why."""
 
     commit: Oid
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Walk:
+class Walk(NamedTuple):
     """How far a chain verified: `head` is its last good commit, `fault` what stopped it."""
 
     head: Head | None

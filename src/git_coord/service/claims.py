@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from git_coord.domain.ids import Nonce, Oid
 from git_coord.domain.items import Item
@@ -22,8 +23,7 @@ from .requests import publish, read_requests
 from .selection import Selection
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(NamedTuple):
     """What `claim` asks for; `ttl` in seconds, `stamps` None keeps those of items claimed anew."""
 
     items: tuple[Item, ...]
@@ -34,16 +34,14 @@ class Wanted:
     base: Base
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimGranted:
+class ClaimGranted(NamedTuple):
     """The claim is held; not confirmed while the remote has not placed it."""
 
     claim: LiveClaim
     is_confirmed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimRefused:
+class ClaimRefused(NamedTuple):
     """Nothing was claimed; every holder in the way."""
 
     conflicts: tuple[Conflict, ...]
@@ -154,8 +152,7 @@ def refused(outcome: Outcome | None) -> CoordError:
             return CoordError(Kind.UNKNOWN, "published, but not confirmed", next="git coord sync")
 
 
-@dataclass(frozen=True, slots=True)
-class Changed:
+class Changed(NamedTuple):
     """What a release, renew or break did; pending while the remote has not confirmed it."""
 
     changes: tuple[Change, ...]

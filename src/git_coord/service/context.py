@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from git_coord.clock import Clock
 from git_coord.crypto.keys import Signer
@@ -16,16 +17,14 @@ from git_coord.store.refnames import Ref
 from .files import CoordFiles
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(NamedTuple):
     """Who acts: the agent's name and the session of this work context."""
 
     agent: Agent
     session: Session
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """The `coord.*` values that services heed; times in seconds."""
 
     freshness: int = 60

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class CoordFiles:
+class CoordFiles(NamedTuple):
     """`common` is shared by all worktrees of the clone, `local` belongs to one; both are paths of folders of ours."""
 
     common: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from git_coord.crypto.keys import Signer
 from git_coord.domain import chain
@@ -37,8 +37,7 @@ MAX_UNMOVED = 3
 """Pushes refused while the remote's ledger did not move, before that counts as the host's refusal."""
 
 
-@dataclass(frozen=True, slots=True)
-class Submitted:
+class Submitted(NamedTuple):
     """A published operation and what became of it; `outcome` is None while the remote could not be asked."""
 
     sealed: Sealed

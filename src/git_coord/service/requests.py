@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from git_coord.crypto.keys import Signer
 from git_coord.domain.chain import AUTHOR, Head, Sealed
@@ -25,8 +25,7 @@ PUBLISH_SECONDS = 30
 SEQ_DIGITS = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """One request ref as it is: its value, and what it holds by `seq` (None where a blob cannot be believed)."""
 
     ref: Ref
@@ -83,8 +82,7 @@ def pending(coord: Coord, requests: Iterable[Request]) -> list[Sealed]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(NamedTuple):
     """An operation sealed into a request commit that no ref points at yet."""
 
     sealed: Sealed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from git_coord.domain.ids import Agent, Nonce
 from git_coord.domain.items import Intent, Item, ItemKind
@@ -12,8 +12,7 @@ from git_coord.domain.state import LiveClaim, State
 from git_coord.errors import CoordError, Kind
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(NamedTuple):
     """Claims with the positions meant; None is the whole claim."""
 
     claims: tuple[tuple[LiveClaim, tuple[int, ...] | None], ...]
