@@ -45,7 +45,7 @@ class Timeouts:
 class GitRemote:
     """A remote reached by `git fetch` and `git push`; `lock_dir` is the folder `coord` in the common git directory."""
 
-    def __init__(  # noqa: PLR0913  # chosen once, in the composition root
+    def __init__(
         self, git: Git, store: Store, place: Place, *, lock_dir: str, clock: Clock, timeouts: Timeouts | None = None
     ) -> None:
         """Prepare; nothing is run yet. Raises CoordError(ERROR) for a URL that git would take for an option."""
