@@ -81,7 +81,7 @@ def test_a_refusal_counts_and_changes_nothing_else(world: World) -> None:
     refused = world.refused(op := world.claim("alpha", path("a"), at=START + 7))
     counters, member = before.counters, before.agents[op.agent]
     assert refused.state.counters == replace(counters, ops=counters.ops + 1, at=START + 7)
-    assert refused.state.agents == before.agents | {op.agent: replace(member, seq=op.seq)}
+    assert refused.state.agents == dict(before.agents) | {op.agent: replace(member, seq=op.seq)}
     assert (refused.state.claims, refused.state.policy) == (before.claims, before.policy)
 
 
