@@ -1,0 +1,52 @@
+"""A claim lives as long as its holder shows signs of life; a stale one still blocks."""
+
+from __future__ import annotations
+
+from tests.domain.world import START, World, path, statement
+
+from git_coord.domain.announcements import Presence
+from git_coord.domain.ids import Agent, Session
+from git_coord.domain.lease import CLASSES, counting_beat, is_stale, lease_end
+from git_coord.domain.state import Member
+from git_coord.domain.statements import Renewal
+
+MEMBER = Member(keys=(), seq=1, session=Session("s1"))
+
+
+def beat(at: int, session: str = "s1", state: str = "online") -> Presence:
+    """Return a heartbeat."""
+    fields = {"branch": None, "note": None, "queue": 0, "since": at, "state": state, "task": None, "ttl": 60}
+    return statement(1, Presence, "alpha", at=at, session=Session(session), **fields)
+
+
+def test_classes_last_half_an_hour_two_and_four() -> None:
+    assert CLASSES == {"quick": 1800, "standard": 7200, "long": 14400}
+
+
+def test_a_lease_ends_a_ttl_after_the_newest_of_grant_renewal_and_beat() -> None:
+    world = World.of("alpha")
+    claim = world.granted(world.claim("alpha", path("a"), ttl=100))
+    assert lease_end(claim, None) == claim.at + 100
+    assert lease_end(claim, claim.at - 1) == claim.at + 100
+    assert lease_end(claim, claim.at + 5) == claim.at + 105
+    renewal = world.renew("alpha", Renewal(claim.op, (None,), ()), ttl=1000)
+    world.done(renewal)
+    assert lease_end(world.head.state.claims[claim.op], claim.at + 5) == renewal.at + 1000
+
+
+def test_a_claim_is_stale_only_after_the_last_second_of_its_lease_and_still_held() -> None:
+    world = World.of("alpha", "beta")
+    claim = world.granted(world.claim("alpha", path("a"), ttl=100))
+    assert not is_stale(claim, None, claim.at + 100)
+    assert is_stale(claim, None, claim.at + 101)
+    assert not is_stale(claim, claim.at + 1, claim.at + 101)
+    world.refused(world.claim("beta", path("a"), at=claim.at + 10_000))
+    assert world.head.state.held_by(Agent("alpha")) == [claim]
+
+
+def test_only_beats_of_the_current_session_that_are_not_of_the_future_count() -> None:
+    assert counting_beat(MEMBER, None, START, 60) is None
+    assert counting_beat(MEMBER, beat(START, "s2"), START, 60) is None
+    assert counting_beat(MEMBER, beat(START), START, 60) == START
+    assert counting_beat(MEMBER, beat(START + 60), START, 60) == START + 60
+    assert counting_beat(MEMBER, beat(START + 61), START, 60) is None
