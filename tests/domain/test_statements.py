@@ -87,7 +87,7 @@ def test_reserved_kinds_are_not_operations_yet(kind: str) -> None:
 def test_what_is_no_statement_at_all_is_said_to_be_none() -> None:
     for changes in ({"v": ...}, {"v": "1"}, {"v": True}, {"kind": ...}, {"kind": 1}):
         assert refusal(**changes) == "not a statement: no version or kind"
-    with pytest.raises(CoordError, match="^not a statement: no version or kind$"):
+    with pytest.raises(CoordError, match=r"^not a statement: no version or kind$"):
         parse_operation(b"[]")
 
 
