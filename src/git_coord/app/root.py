@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from git_coord.clock import Clock, SystemClock
 from git_coord.crypto.keys import Signer, SshKeygenSigner, load_public_key
@@ -18,6 +19,9 @@ from git_coord.store.gitcli import GitStore
 from git_coord.store.interface import Remote
 from git_coord.store.refcache import ForgettingRemote, RefCache
 from git_coord.store.worktree import Worktree
+
+if TYPE_CHECKING:
+    from git_coord.service.commits import UserHistory
 
 SIGN_SECONDS = 20
 SESSION_FILE = "session"
@@ -43,11 +47,17 @@ class App:
 
         write_snapshot(self.coord)
 
+    def history(self) -> UserHistory:
+        """Return the user's commits."""
+        from git_coord.store.userhistory import GitHistory
+
+        return GitHistory(self.git, self.remote_name)
+
     def settle_receipts(self) -> None:
         """Turn what the hooks noted of commits into signed receipts, ready for the next push."""
         from git_coord.service.receipts import settle
 
-        settle(self.coord)
+        settle(self.coord, self.history)
 
 
 def open_app(
@@ -81,7 +91,7 @@ def open_app(
         settings=settings(config, offline=offline),
         notice=notice or (lambda _text: None),
     )
-    worktree = Worktree(git, store, location.top, name)
+    worktree = Worktree(git, store, location.top, remote=name, has_upstreams=bool(config.under("branch")))
     app = App(coord, git, location, config, env, worktree, name)
     identify(app, agent)
     return app

@@ -21,12 +21,13 @@ MAX_ARGUMENTS = 200
 class Worktree:
     """The files around one worktree's `top` (None in a bare repository: then nothing has a blob)."""
 
-    def __init__(self, git: Git, store: Store, top: str | None, remote: str | None) -> None:
+    def __init__(self, git: Git, store: Store, top: str | None, *, remote: str | None, has_upstreams: bool) -> None:
         """Take where the worktree is; nothing is run yet."""
         self._git = git
         self._top = top
         self._store = store
         self._remote = remote
+        self._has_upstreams = has_upstreams
 
     def pins(self, paths: Sequence[str]) -> dict[str, Oid]:
         """Return the blob id that `git add` would give each path that is a file or a symbolic link now."""
@@ -63,11 +64,15 @@ class Worktree:
 
     def base(self) -> Base:
         """Return HEAD, its upstream and this clone's copy of the default branch, each None where there is none."""
-        default = refnames.default_branch(self._remote) if self._remote else None
-        names = ["HEAD", "@{upstream}", *([default] if default else [])]
+        names = ["HEAD", *([refnames.default_branch(self._remote)] if self._remote else [])]
         commits = self._store.read([f"{name}^{{commit}}" for name in names])
-        found = [None if commit is None else commit.oid for commit in commits] + [None]
-        return Base(found[0], found[1], found[2])
+        head, default = [None if commit is None else commit.oid for commit in [*commits, None]][:2]
+        return Base(head, self._upstream() if self._has_upstreams else None, default)
+
+    def _upstream(self) -> Oid | None:
+        # Not asked together with the others: a branch without upstream makes the reader of objects die.
+        done = self._git.run(["rev-parse", "--quiet", "--verify", "@{upstream}^{commit}"], check=False)
+        return Oid(done.out.decode("ascii").strip()) if done.code == 0 else None
 
     def branch(self) -> str | None:
         """Return the short name of the branch that is checked out, None for a detached HEAD."""

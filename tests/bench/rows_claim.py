@@ -1,0 +1,72 @@
+"""What a claim costs: as one command, in this repository and through a remote."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from statistics import median
+
+from tests.bench.lab import Lab
+from tests.bench.registry import Measured, row
+from tests.helpers import Repo
+from tests.helpers.repo import hub_with_clones
+
+SPARE = 40
+"""Files to claim one after the other, so that no claim replaces another."""
+
+
+def ready(repo: Repo, agent: str) -> Repo:
+    """Make a repository with files ready for an agent, its bytecode compiled as an installed program's is."""
+    warm = Repo(repo.path, {**repo.env, "PYTHONDONTWRITEBYTECODE": ""})
+    for number in range(SPARE):
+        warm.write(f"src/file{number}.txt", f"{number}\n")
+    warm.commit("files")
+    warm.run("git", "coord", "init", "--agent", agent, check=True)
+    return warm
+
+
+def claim_and_release(repo: Repo, lab: Lab) -> None:
+    """Time one claim; the release after it is not timed."""
+    number = next(NUMBERS) % SPARE
+    with lab.timed():
+        repo.run("git", "coord", "claim", f"src/file{number}.txt", check=True)
+    repo.run("git", "coord", "release", "--all", check=True)
+
+
+NUMBERS = itertools.count()
+
+
+@row("claim: local", budget="8 x", limit=8.0, reference="python -c pass")
+def local_claim(lab: Lab) -> Measured:
+    """Claim one file without a remote, as typed: `git coord claim FILE`."""
+    repo = ready(lab.repo("claim-local"), "alpha")
+    times = lab.interleave(
+        {"claim": lambda: claim_and_release(repo, lab), "python": lambda: repo.run(sys.executable, "-c", "pass")}
+    )
+    return Measured.ratio(times["claim"], times["python"])
+
+
+@row("claim: remote, uncontended", budget="local + 1.3 x push", limit=1.3, reference="(remote - local) / bare push")
+def remote_claim(lab: Lab) -> Measured:
+    """Claim through a bare hub on disk; what it costs above a local claim, in bare pushes of one new commit."""
+    local = ready(lab.repo("claim-beside"), "alpha")
+    _, clone, pusher = hub_with_clones(lab.folder / "claim-remote", lab.env, ["alpha", "beta"])
+    remote = ready(clone, "alpha")
+    pushes = itertools.count()
+
+    def push() -> None:
+        number = next(pushes)
+        commit = pusher.git("commit-tree", "-m", f"{number}", f"{pusher.rev('HEAD')}^{{tree}}")
+        with lab.timed():
+            pusher.git("push", "-q", "origin", f"{commit}:refs/bench/{number}")
+
+    times = lab.interleave(
+        {
+            "local": lambda: claim_and_release(local, lab),
+            "remote": lambda: claim_and_release(remote, lab),
+            "push": push,
+        }
+    )
+    extra = median(times["remote"]) - median(times["local"])
+    detail = ", ".join(f"{name} {1000 * median(values):.0f} ms" for name, values in times.items())
+    return Measured(extra / median(times["push"]), detail)
