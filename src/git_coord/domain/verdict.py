@@ -1,0 +1,259 @@
+"""One verdict for pre-push and CI: which paths of which commits go against a claim (section 7 of the design).
+
+Pure: ledger positions and ancestry inside the judged range decide, never dates, clocks or what a clone has beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NamedTuple
+
+from .announcements import ReceiptEntry
+from .ids import Agent, Oid
+from .items import Intent, Item, ItemKind
+from .state import LiveClaim, State
+
+
+class Breach(Enum):
+    """How a commit goes against a claim; the value is the `kind` of `--json`."""
+
+    NO_RECEIPT = "no-receipt"
+    """Somebody holds the path now, and no receipt that counts says who made the commit, and when."""
+    HELD_NOW = "held-now"
+    """It was free when the commit was made; somebody else holds it now, whose claim did not know of the commit."""
+    HELD_THEN = "held-then"
+    """Somebody else held it when the commit was made, even if not any more."""
+    BYPASS = "bypass"
+    """The hook was told to let it pass, and its author did not hold the path."""
+    UNCLAIMED = "unclaimed"
+    """The team's rules ask for a claim of this path, and its author had none."""
+
+
+class Delta(NamedTuple):
+    """A path that a commit changed, with the blob before and after; None is "not there"."""
+
+    path: str
+    old: Oid | None
+    new: Oid | None
+
+
+class UserCommit(NamedTuple):
+    """A commit of the user's history with its own delta: of a merge, what differs from all its parents."""
+
+    oid: Oid
+    parents: tuple[Oid, ...]
+    changes: tuple[Delta, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Attested:
+    """An entry of a believed receipt whose head is in the ledger: its author, and the ledger as it stood there.
+
+    `order` tells receipts of one agent apart in the order in which they were made.
+    """
+
+    agent: Agent
+    entry: ReceiptEntry
+    state: State
+    order: tuple[int, int]
+
+    @property
+    def position(self) -> int:
+        """The ledger position it names."""
+        return self.state.counters.ops
+
+
+def _never(_path: str) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a team wants judged: paths that are never judged, and paths that nobody may change without a claim."""
+
+    is_exempt: Callable[[str], bool] = _never
+    needs_claim: Callable[[str], bool] = _never
+
+
+Content = tuple[str, "Oid | None"]
+"""A path and what lies there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What commits are judged by: the newest verified state, receipts by commit, and receipts by what they carry."""
+
+    newest: State
+    receipts: Mapping[Oid, Sequence[Attested]]
+    carriers: Mapping[Content, Sequence[Attested]] = field(default_factory=dict)
+    rules: Rules = Rules()
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One path of one commit, how it goes against a claim, and against whose (None: nobody's)."""
+
+    commit: Oid
+    delta: Delta
+    kind: Breach
+    claim: LiveClaim | None
+
+    @property
+    def path(self) -> str:
+        """The path."""
+        return self.delta.path
+
+
+def judge(commits: Sequence[UserCommit], evidence: Evidence) -> list[Violation]:
+    """Return every violation of commits that are listed parents first.
+
+    For each path that is not exempt: 1. A receipt by X at head H, where X held it for edit: passes. 2. A receipt at
+    H, where another held it against X: a violation, even if released since. 3. Else a foreign claim that is live at
+    the newest head is one, unless the claim's base contains the commit, or what the commit leaves at the path is
+    carried by a commit whose own receipt passes. 4. A bypass that a receipt records is one wherever 1 does not hold.
+    5. So is a path that the rules want claimed.
+    """
+    court = _Court(commits, evidence)
+    return [found for commit in commits for delta in commit.changes if (found := court.verdict(commit, delta))]
+
+
+def may_be_carried(violation: Violation) -> bool:
+    """Tell whether a receipt for other commits could still excuse the violation: then it is worth looking for one."""
+    return violation.kind in (Breach.NO_RECEIPT, Breach.HELD_NOW, Breach.UNCLAIMED)
+
+
+class _Court:
+    """The evidence made ready for one range of commits."""
+
+    def __init__(self, commits: Sequence[UserCommit], evidence: Evidence) -> None:
+        self._evidence = evidence
+        self._parents = {commit.oid: commit.parents for commit in commits}
+        self._counting = counting(commits, evidence.receipts)
+        self._below: dict[Oid, set[Oid]] = {}
+        self._covering: dict[tuple[int, str], list[tuple[LiveClaim, Item]]] = {}
+
+    def verdict(self, commit: UserCommit, delta: Delta) -> Violation | None:
+        path, receipts = delta.path, self._counting[commit.oid]
+        if self._evidence.rules.is_exempt(path) or any(self._passes(receipt, path) for receipt in receipts):  # 1
+            return None
+        then = next((claim for r in receipts for claim in self._against(r.state, path, {r.agent})), None)
+        now = then or self._live_against(commit, delta, {receipt.agent for receipt in receipts})
+        kind = None
+        if any(receipt.entry.bypass for receipt in receipts):
+            kind = Breach.BYPASS  # 4
+        elif then is not None:
+            kind = Breach.HELD_THEN  # 2
+        elif now is not None:
+            kind = Breach.HELD_NOW if receipts else Breach.NO_RECEIPT  # 3
+        elif self._evidence.rules.needs_claim(path) and not self._is_claimed(delta, receipts):
+            kind = Breach.UNCLAIMED  # 5
+        return None if kind is None else Violation(commit.oid, delta, kind, now)
+
+    def _passes(self, receipt: Attested, path: str) -> bool:
+        """Tell whether its author held the path for edit when it was made, and nobody else anything against that."""
+        covering = self._cover(receipt.state, path)
+        own = any(_may_edit(item, path) for claim, item in covering if claim.holder == receipt.agent)
+        return own and all(claim.holder == receipt.agent for claim, _ in covering)
+
+    def _against(self, state: State, path: str, authors: set[Agent]) -> Iterator[LiveClaim]:
+        return (claim for claim, _ in self._cover(state, path) if claim.holder not in authors)
+
+    def _live_against(self, commit: UserCommit, delta: Delta, authors: set[Agent]) -> LiveClaim | None:
+        claims = self._against(self._evidence.newest, delta.path, authors)
+        found = next((claim for claim in claims if not self._is_known_to(claim, commit.oid)), None)
+        return None if found is None or self._is_carried(delta) else found
+
+    def _is_known_to(self, claim: LiveClaim, commit: Oid) -> bool:
+        """Tell whether the claimer had the commit when it claimed."""
+        return any(base is not None and commit in self._ancestors(base) for base in claim.base)
+
+    def _ancestors(self, tip: Oid) -> set[Oid]:
+        """Return the commits of the range that the tip contains, itself too; nothing for a tip outside it."""
+        if tip not in self._below:
+            found, todo = set[Oid](), [tip]
+            while todo:
+                oid = todo.pop()
+                if oid in self._parents and oid not in found:
+                    found.add(oid)
+                    todo.extend(self._parents[oid])
+            self._below[tip] = found
+        return self._below[tip]
+
+    def _is_carried(self, delta: Delta) -> bool:
+        """Tell whether what lies there now was made by a commit that passes: squashed, rebased or merged by a host.
+
+        Going back to what the same agent's later receipt replaced is no such thing: that is a revert.
+        """
+        made = self._last_orders((delta.path, delta.new))
+        replaced = self._last_orders((delta.path, delta.old))
+        return any(order >= replaced.get(agent, order) for agent, order in made.items())
+
+    def _last_orders(self, content: Content) -> dict[Agent, tuple[int, int]]:
+        last: dict[Agent, tuple[int, int]] = {}
+        for receipt in self._evidence.carriers.get(content, ()):
+            if self._counts(receipt) and not receipt.entry.bypass and self._passes(receipt, content[0]):
+                last[receipt.agent] = max(receipt.order, last.get(receipt.agent, receipt.order))
+        return last
+
+    def _counts(self, receipt: Attested) -> bool:
+        inside = self._counting.get(receipt.entry.commit)
+        return inside is None or any((r.agent, r.order) == (receipt.agent, receipt.order) for r in inside)
+
+    def _is_claimed(self, delta: Delta, receipts: Sequence[Attested]) -> bool:
+        """Tell whether an author holds it by now (a claim placed late), or a carrier of the content did."""
+        now = self._cover(self._evidence.newest, delta.path)
+        holders = {claim.holder for claim, item in now if _may_edit(item, delta.path)}
+        return any(receipt.agent in holders for receipt in receipts) or self._is_carried(delta)
+
+    def _cover(self, state: State, path: str) -> list[tuple[LiveClaim, Item]]:
+        key = (id(state), path)
+        if key not in self._covering:
+            self._covering[key] = covering(state, path)
+        return self._covering[key]
+
+
+def covering(state: State, path: str) -> list[tuple[LiveClaim, Item]]:
+    """Return every live claim, with its item, whose business a file at this path is."""
+    found = state.index.covering(path)
+    return [(state.claims[nonce], state.claims[nonce].items[position]) for nonce, position in found]
+
+
+def holds(state: State, agent: Agent, path: str) -> bool:
+    """Tell whether the agent holds the path for edit."""
+    return any(claim.holder == agent and _may_edit(item, path) for claim, item in covering(state, path))
+
+
+def _may_edit(item: Item, path: str) -> bool:
+    """Tell whether an item that meets the path is an edit of it, and not only of something below it."""
+    is_below = item.kind is ItemKind.PATH and item.name.count("/") > path.count("/")
+    return item.intent is Intent.EDIT and not is_below
+
+
+def counting(
+    commits: Sequence[UserCommit], receipts: Mapping[Oid, Sequence[Attested]]
+) -> dict[Oid, tuple[Attested, ...]]:
+    """Return for each commit the receipts that count: none naming an older head than one by its agent on an ancestor.
+
+    A picture cannot get older from a commit to the next: who signs that it did has chosen a head that suits.
+    """
+    seen: dict[Oid, dict[Agent, int]] = {}
+    kept: dict[Oid, tuple[Attested, ...]] = {}
+    for commit in commits:
+        before = _newest_positions([seen[parent] for parent in commit.parents if parent in seen])
+        fitting = tuple(r for r in receipts.get(commit.oid, ()) if r.position >= before.get(r.agent, 0))
+        kept[commit.oid] = fitting
+        added = {r.agent: max(o.position for o in fitting if o.agent == r.agent) for r in fitting}
+        seen[commit.oid] = {**before, **added} if added else before
+    return kept
+
+
+def _newest_positions(sides: Sequence[dict[Agent, int]]) -> dict[Agent, int]:
+    if len(sides) == 1:
+        return sides[0]
+    merged: dict[Agent, int] = {}
+    for side in sides:
+        for agent, position in side.items():
+            merged[agent] = max(position, merged.get(agent, 0))
+    return merged
