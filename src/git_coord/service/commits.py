@@ -1,0 +1,43 @@
+"""What receipts and verdicts want to know of the user's history: a port; and which refs are ours, not theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Protocol
+
+from git_coord.domain.ids import Oid
+from git_coord.domain.verdict import UserCommit
+from git_coord.store import refnames
+
+
+class UserHistory(Protocol):
+    """The user's commits, read through git's plumbing; never one process a commit.
+
+    Every method raises CoordError(ERROR) when git cannot read what it is asked for.
+    """
+
+    def commits(self, tips: Sequence[Oid], excluded: Sequence[Oid], remote: str | None = None) -> list[UserCommit]:
+        """Return what is reachable from `tips` and not from `excluded` or the remote's branches, parents first."""
+
+    def named(self, oids: Sequence[Oid]) -> list[UserCommit]:
+        """Return the commits among these ids that exist here, in order."""
+
+    def resolve(self, names: Sequence[str]) -> list[Oid | None]:
+        """Return the commit each name stands for (tags peeled), None for one that stands for none here."""
+
+    def unreachable(self, oids: Collection[Oid]) -> set[Oid]:
+        """Return the commits that no branch, tag or HEAD of this clone contains any more."""
+
+    def is_cut_off(self, commits: Sequence[UserCommit], base: Oid, tip: Oid) -> bool:
+        """Tell whether this shallow clone ends inside the commits, or before `base` and `tip` meet."""
+
+    def default_tip(self, timeout: float) -> Oid | None:
+        """Return the default branch's tip: this clone's copy, else what the remote says within `timeout` seconds.
+
+        None when there is no remote or it has none. Raises CoordError(UNKNOWN) without an answer.
+        """
+
+
+def is_ours(ref: str, prefix: str | None) -> bool:
+    """Tell whether a ref, as it is named at a remote with this `coord.refPrefix`, belongs to git coord."""
+    return ref.startswith((*refnames.ALL_PREFIXES, f"{prefix or refnames.DEFAULT_PREFIX}/"))
