@@ -1,0 +1,210 @@
+"""pre-push: judge every commit that the remote does not have yet, as CI will, and see that CI gets the receipts."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from git_coord.domain.durations import show_age
+from git_coord.domain.ids import Oid
+from git_coord.domain.text import escape_for_display
+from git_coord.errors import CoordError, Kind
+
+from . import breaches
+
+if TYPE_CHECKING:
+    from git_coord.app import App
+    from git_coord.domain.team import Team
+    from git_coord.domain.verdict import UserCommit, Violation
+
+BYPASS = "bypass  GIT_COORD_BYPASS=1 git push …      (CI will see it all the same)"
+MOST_ROWS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class PushedRef:
+    """A line that git gives the hook; an id of zeros, of any length, is nothing."""
+
+    local_ref: str
+    local: Oid | None
+    remote_ref: str
+    remote: Oid | None
+
+
+def judge_push(name: str, args: Sequence[str], warns: bool) -> int:  # noqa: ARG001 (what every hook is called with)
+    """Answer for the hook runner, which knows mode and bypass: `args` are the remote's name and its URL."""
+    from git_coord.app import open_app
+
+    lines = sys.stdin.read().splitlines()
+    app = open_app(os.getcwd(), os.environ, notice=lambda text: _say([f"git coord: {text}"]))
+    remote, url = (*args, "", "")[:2]
+    return pre_push(app, remote, url, lines, warns=warns)
+
+
+def pre_push(app: App, remote_name: str, url: str, stdin_lines: Iterable[str], *, warns: bool = False) -> int:
+    """Judge a push; returns the exit status. Reads all lines before anything else, so that git never waits.
+
+    Raises CoordError: UNKNOWN without any picture of the ledger, UNTRUSTED for a ledger that does not verify.
+    """
+    pushed = [ref for line in list(stdin_lines) if (ref := _parsed(line)) is not None and not _is_own(app, ref)]
+    commits = _new_commits(app, _remote_of(app, remote_name, url), pushed)
+    if not commits:
+        return 0
+    age, is_told = _look(app)
+    found = _judged(app, commits, asks=is_told)
+    if found:
+        _say(_refusal(app, commits, found, age, warns=warns))
+        return Kind.CONFLICT.exit_status
+    _send_receipts(app, commits)
+    return 0
+
+
+def _parsed(line: str) -> PushedRef | None:
+    """Return what is to be judged of a line: not a deletion, nor what is no line at all."""
+    words = line.split()
+    if len(words) != 4 or not words[1].strip("0"):
+        return None
+    there = Oid(words[3]) if words[3].strip("0") else None
+    return PushedRef(words[0], Oid(words[1]), words[2], there)
+
+
+def _is_own(app: App, ref: PushedRef) -> bool:
+    from git_coord.service.commits import is_ours
+
+    return is_ours(ref.remote_ref, app.config.get("coord.refPrefix"))
+
+
+def _remote_of(app: App, name: str, url: str) -> str | None:
+    """Return the configured remote that is pushed to; of a push by URL the one that has this URL, if any."""
+    urls = app.config.under("remote")
+    if f"remote.{name}.url" in urls or f"remote.{name}.pushurl" in urls:
+        return name
+    keys = [key for key, values in urls.items() if key.endswith((".url", ".pushurl")) and url in values]
+    return keys[0].removeprefix("remote.").rpartition(".")[0] if keys else None
+
+
+def _new_commits(app: App, remote: str | None, pushed: Sequence[PushedRef]) -> list[UserCommit]:
+    """Return what the remote does not have: a remote id that is unknown here says nothing; a blob has no commits."""
+    history = app.history()
+    tips = [oid for oid in history.resolve([ref.local for ref in pushed if ref.local]) if oid]
+    there = [oid for oid in history.resolve([ref.remote for ref in pushed if ref.remote]) if oid]
+    return history.commits(list(dict.fromkeys(tips)), there, remote) if tips else []
+
+
+def _look(app: App) -> tuple[int | None, bool]:
+    """Ask the remote once; return how old the picture is and whether the remote answered.
+
+    No answer and no picture is never "free".
+    """
+    from git_coord.service.ledger import open_ledger
+    from git_coord.service.remote_ledger import fetch_and_adopt
+    from git_coord.service.sync import picture_age
+    from git_coord.service.verify import FAMILIES
+
+    open_ledger(app.coord)
+    is_told = False
+    if app.coord.remote is not None:
+        try:
+            fetch_and_adopt(app.coord, FAMILIES)
+            is_told = True
+        except CoordError as trouble:
+            if trouble.kind is not Kind.UNKNOWN or app.coord.head is None:
+                raise
+            age = picture_age(app.coord)
+            old = f"{show_age(age)} old" if age is not None else "of unknown age"
+            _say([f"git coord: {trouble.message}; judged by a picture {old}"])
+    if app.coord.head is None:
+        raise CoordError(Kind.UNKNOWN, "there is no ledger in this clone any more", next="git coord init")
+    return picture_age(app.coord), is_told
+
+
+def _judged(app: App, commits: Sequence[UserCommit], *, asks: bool) -> list[Violation]:
+    """Judge with the receipts that the hooks noted; the agent vouches for unnoted commits under its own claims.
+
+    `git am`, a merge or a clone without hooks leave no line, and what one holds one may commit anew at any time.
+    """
+    from git_coord.service.receipts import settle
+    from git_coord.service.verify import judged
+
+    settle(app.coord, app.history, asks=asks)
+    team = _team(app)
+    found = judged(app.coord, commits, team)
+    if mine := _vouched(app, found):
+        settle(app.coord, app.history, mine, asks=False)
+        found = judged(app.coord, commits, team)
+    return found
+
+
+def _team(app: App) -> Team:
+    from git_coord.domain.team import NO_RULES
+    from git_coord.service.team import load_team
+
+    return load_team(app.location.top)[0] if app.location.top else NO_RULES
+
+
+def _vouched(app: App, found: Sequence[Violation]) -> list[Oid]:
+    """Return the commits without a receipt in which nothing but the acting agent's own claims is in the way."""
+    from git_coord.domain.verdict import Breach
+
+    me = app.coord.identity.agent if app.coord.identity else None
+    own = {
+        one.commit
+        for one in found
+        if one.kind is Breach.NO_RECEIPT and one.claim is not None and one.claim.holder == me
+    }
+    return [oid for oid in dict.fromkeys(one.commit for one in found) if oid in own]
+
+
+def _send_receipts(app: App, commits: Sequence[UserCommit]) -> None:
+    """Push the agent's notes when a path is under a live claim: CI will want them. Trouble is said, never a refusal."""
+    from git_coord.service.receipts import push_receipts
+    from git_coord.service.verify import touches_a_claim
+
+    if app.coord.remote is None or app.coord.identity is None or not touches_a_claim(app.coord, commits):
+        return
+    try:
+        trouble = push_receipts(app.coord)
+    except CoordError as error:
+        trouble = error.message
+    if trouble:
+        _say([f"git coord: receipts are not pushed: {trouble}", "next    git coord sync      (CI wants them)"])
+
+
+def _refusal(
+    app: App, commits: Sequence[UserCommit], found: Sequence[Violation], age: int | None, *, warns: bool
+) -> list[str]:
+    from git_coord.service.query import picture
+
+    now = picture(app.coord)
+    count, total = len({one.commit for one in found}), len(commits)
+    said = "warning" if warns else "push refused"
+    head = f"git coord: {said}, {count} of {total} commit{'s' * (total != 1)} against a claim"
+    rows = breaches.rows(found[:MOST_ROWS], now.now)
+    until = [_until(app, one, now.held(one.claim).lease_until if one.claim else None) for one in found[:MOST_ROWS]]
+    lines = [f"{row}{end}" for row, end in zip(rows, until, strict=True)]
+    more = [f"  … and {len(found) - MOST_ROWS} more"] if len(found) > MOST_ROWS else []
+    picture_line = [f"as of {show_age(age)} ago"] if age is not None and app.coord.remote is not None else []
+    me = app.coord.identity.agent if app.coord.identity else None
+    return [
+        head,
+        *lines,
+        *more,
+        *picture_line,
+        f"next    {breaches.way_out(found[0], me)}",
+        *([] if warns else [BYPASS]),
+    ]
+
+
+def _until(app: App, one: Violation, end: int | None) -> str:
+    if one.claim is None or end is None:
+        return ""
+    if one.claim.op not in app.coord.known.state.claims:
+        return "   released since"
+    return f"   until {breaches.clock_time(end, app.coord.clock.now())}"
+
+
+def _say(lines: Sequence[str]) -> None:
+    sys.stderr.write("".join(f"{escape_for_display(line)}\n" for line in lines))
