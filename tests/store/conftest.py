@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import select
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
@@ -82,3 +84,16 @@ def commit(store: Store, files: dict[str, str], *parents: str, message: str = "m
     made = hash_object("commit", "\n".join([*lines, "", message, ""]).encode(), store.algorithm)
     store.write([*objects, made])
     return made
+
+
+def ends(pid: int) -> bool:
+    """Wait for the end of a process that was killed; it need not be a child."""
+    try:
+        pidfd = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    waiting = select.poll()
+    waiting.register(pidfd, select.POLLIN)
+    ended = bool(waiting.poll(5000))
+    os.close(pidfd)
+    return ended

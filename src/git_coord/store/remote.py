@@ -120,7 +120,7 @@ class GitRemote:
         except CoordError as error:
             if error.kind is not Kind.UNKNOWN:
                 raise
-            raise CoordError(Kind.UNKNOWN, f"no answer from {self.name} in {timeout:g} s") from None
+            raise CoordError(Kind.UNKNOWN, f"no answer from {self.name} in {timeout:.2g} s") from None
 
     def _ssh_command(self, timeout: float) -> Mapping[str, str]:
         """Return the setting that keeps ssh from asking questions, unless the user has their own command."""
