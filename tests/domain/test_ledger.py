@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from tests.domain.world import ADMIN, START, World, glob, key_of, oid_of, path, sealed, task
 
@@ -80,8 +78,8 @@ def test_a_refusal_counts_and_changes_nothing_else(world: World) -> None:
     before = world.head.state
     refused = world.refused(op := world.claim("alpha", path("a"), at=START + 7))
     counters, member = before.counters, before.agents[op.agent]
-    assert refused.state.counters == replace(counters, ops=counters.ops + 1, at=START + 7)
-    assert refused.state.agents == dict(before.agents) | {op.agent: replace(member, seq=op.seq)}
+    assert refused.state.counters == counters._replace(ops=counters.ops + 1, at=START + 7)
+    assert refused.state.agents == dict(before.agents) | {op.agent: member._replace(seq=op.seq)}
     assert (refused.state.claims, refused.state.policy) == (before.claims, before.policy)
 
 
@@ -96,7 +94,7 @@ def test_a_claim_of_the_same_item_replaces_it_and_keeps_the_rest(world: World) -
     two = world.claim("alpha", path("a", "read"))
     outcome = world.place(two).placed[0].outcome
     assert outcome is not None
-    cut = replace(one, gone=frozenset({0}))
+    cut = one._replace(gone=frozenset({0}))
     assert outcome.changes == (Change(one, cut), Change(None, world.head.state.claims[two.nonce]))
     assert held(world, "alpha") == [path("b"), path("a", "read")]
     assert world.granted(world.claim("beta", path("a", "read"))).token == 3
@@ -209,8 +207,8 @@ def test_a_renewal_replaces_lease_pins_and_stamps_of_all_its_claims(world: World
     two = world.granted(world.claim("alpha", path("c")))
     pins = (None, oid_of("2"))
     op = world.renew("alpha", Renewal(one.op, pins, ()), Renewal(two.op, (None,), (Stamp("m", ""),)))
-    renewed = replace(one, renewed=op.at, ttl=86400, lease="long", pins=pins, stamps=())
-    also = replace(two, renewed=op.at, ttl=86400, lease="long", stamps=(Stamp("m", ""),))
+    renewed = one._replace(renewed=op.at, ttl=86400, lease="long", pins=pins, stamps=())
+    also = two._replace(renewed=op.at, ttl=86400, lease="long", stamps=(Stamp("m", ""),))
     assert world.done(op).changes == (Change(one, renewed), Change(two, also))
     assert world.head.state.claims == {one.op: renewed, two.op: also}
     assert world.head.state.counters.token == 2
@@ -236,7 +234,7 @@ def test_nobody_renews_or_releases_what_is_anothers_or_gone(world: World) -> Non
 def test_a_release_gives_back_positions_and_the_last_one_ends_the_claim(world: World) -> None:
     one = world.granted(world.claim("alpha", path("a"), path("b"), path("c")))
     done = world.done(world.release("alpha", (one.op, (0, 2))))
-    assert done.changes == (Change(one, replace(one, gone=frozenset({0, 2}))),)
+    assert done.changes == (Change(one, one._replace(gone=frozenset({0, 2}))),)
     assert held(world, "alpha") == [path("b")]
     world.granted(world.claim("beta", path("a")))
     world.done(world.release("alpha", (one.op, (1,))))

@@ -133,7 +133,7 @@ def test_a_commit_that_went_through_its_tree_is_extended_alike(seed: int) -> Non
     world = World.of(*AGENTS)
     for _ in range(12):
         reloaded = World(
-            replace(world.head, state=layout.load_state(world.files())), world.objects, world.algorithm, world.count
+            world.head._replace(state=layout.load_state(world.files())), world.objects, world.algorithm, world.count
         )
         operation = random_operation(world, rng)
         assert reloaded.place(operation).head.oid == world.place(operation).head.oid

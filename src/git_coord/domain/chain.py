@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from . import layout, message
 from .ids import Agent, KeyText, Oid
@@ -16,8 +16,7 @@ from .statements import Operation, Policy
 AUTHOR = "git-coord <git-coord>"
 
 
-@dataclass(frozen=True, slots=True)
-class Sealed:
+class Sealed(NamedTuple):
     """An operation with the bytes of its record and the key whose signature was verified over them."""
 
     record: bytes
@@ -25,8 +24,7 @@ class Sealed:
     key: KeyText
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(NamedTuple):
     """A ledger commit with everything that follows from it; `date` in seconds since the epoch."""
 
     oid: Oid
@@ -35,16 +33,14 @@ class Head:
     tree: Tree
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(NamedTuple):
     """An operation that a commit placed, and what became of it; `outcome` is None for the root's policy."""
 
     sealed: Sealed
     outcome: Outcome | None
 
 
-@dataclass(frozen=True, slots=True)
-class Extension:
+class Extension(NamedTuple):
     """A new ledger commit: its head, what it placed, and the objects that its parent does not have."""
 
     head: Head

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 from git_coord.errors import CoordError, Kind
@@ -150,12 +149,12 @@ def _load_claim(folder: Mapping[str, bytes], fold: Fold) -> LiveClaim:
         claim = _renewed(claim, _operation(folder["renew"], Renew))
     cuts = (_operation(folder[name], Operation) for name in sorted(folder) if name.startswith("cut-"))
     gone = frozenset(position for cut in cuts for position in _cut_positions(claim, cut, fold))
-    return replace(claim, gone=gone)
+    return claim._replace(gone=gone)
 
 
 def _renewed(claim: LiveClaim, op: Renew) -> LiveClaim:
     own = {renewal.claim: renewal for renewal in op.claims}[claim.op]
-    return replace(claim, renewed=op.at, ttl=op.ttl, lease=op.lease, pins=own.pins, stamps=own.stamps)
+    return claim._replace(renewed=op.at, ttl=op.ttl, lease=op.lease, pins=own.pins, stamps=own.stamps)
 
 
 def _cut_positions(claim: LiveClaim, cut: Operation, fold: Fold) -> Iterator[int]:

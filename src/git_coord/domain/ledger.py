@@ -8,7 +8,7 @@ run out (`lease.py`); a stale claim blocks until somebody frees it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -60,8 +60,7 @@ class Conflict(NamedTuple):
     held: Item
 
 
-@dataclass(frozen=True, slots=True)
-class Granted:
+class Granted(NamedTuple):
     """The claim is held; `changes` has it and the own claims whose items it replaced."""
 
     state: State
@@ -69,8 +68,7 @@ class Granted:
     changes: tuple[Change, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(NamedTuple):
     """Nothing changed but the counters; `conflicts` names every holder in the way."""
 
     state: State
@@ -79,8 +77,7 @@ class Refused:
     changes: tuple[Change, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(NamedTuple):
     """An operation other than a claim took effect."""
 
     state: State
@@ -122,11 +119,11 @@ def conflicts(state: State, agent: Agent, items: Iterable[Item]) -> tuple[Confli
 
 
 def _counted(state: State, op: Operation) -> State:
-    counters = replace(state.counters, ops=state.counters.ops + 1, at=op.at)
+    counters = state.counters._replace(ops=state.counters.ops + 1, at=op.at)
     member = state.agents.get(op.agent)
     if member is None:
         return replace(state, counters=counters)
-    return replace(state, counters=counters, agents={**state.agents, op.agent: replace(member, seq=op.seq)})
+    return replace(state, counters=counters, agents={**state.agents, op.agent: member._replace(seq=op.seq)})
 
 
 def _policy(state: State, op: Policy) -> Outcome:
@@ -150,7 +147,7 @@ def _rotate(state: State, op: Rotate) -> Outcome:
 
 
 def _with_member(state: State, agent: Agent, **fields: Any) -> State:
-    return replace(state, agents={**state.agents, agent: replace(state.agents[agent], **fields)})
+    return replace(state, agents={**state.agents, agent: state.agents[agent]._replace(**fields)})
 
 
 def _claim(state: State, op: Claim) -> Outcome:
@@ -166,7 +163,7 @@ def _claim(state: State, op: Claim) -> Outcome:
     claim = grant(op, token, _stamps(state, op, replaced))
     cuts = [_cut(state.claims[nonce], positions) for nonce, positions in replaced.items()]
     changes = (*cuts, Change(None, claim))
-    counted = replace(state, counters=replace(state.counters, token=int(token)))
+    counted = replace(state, counters=state.counters._replace(token=int(token)))
     return Granted(_changed(counted, changes), claim, changes)
 
 
@@ -198,7 +195,7 @@ def _renew(state: State, op: Renew) -> Outcome:
             return Refused(state, Refusal.NOT_HELD)
         if len(renewal.pins) != len(claim.items):
             return Refused(state, Refusal.ITEMS)
-        renewed = replace(claim, renewed=op.at, ttl=op.ttl, lease=op.lease, pins=renewal.pins, stamps=renewal.stamps)
+        renewed = claim._replace(renewed=op.at, ttl=op.ttl, lease=op.lease, pins=renewal.pins, stamps=renewal.stamps)
         changes.append(Change(claim, renewed))
     return Done(_changed(state, changes), tuple(changes))
 

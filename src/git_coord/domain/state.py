@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from .fold import Fold
 from .ids import Agent, KeyText, Nonce, Oid, Session, Token
@@ -15,16 +16,14 @@ ItemKey = tuple[Nonce, int]
 """One item of a live claim: the claim's nonce and the position in its own list."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeySince:
+class KeySince(NamedTuple):
     """A key of an agent and the ledger position at which it began to count."""
 
     position: int
     key: KeyText
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(NamedTuple):
     """An agent of the ledger: its keys (the last one is current), its last `seq`, its current session."""
 
     keys: tuple[KeySince, ...]
@@ -37,8 +36,7 @@ class Member:
         return self.keys[-1].key
 
 
-@dataclass(frozen=True, slots=True)
-class Counters:
+class Counters(NamedTuple):
     """`ops` placed so far (position and height), the last fencing token, `at` of the last operation placed."""
 
     ops: int
@@ -47,8 +45,7 @@ class Counters:
     at: int
 
 
-@dataclass(frozen=True, slots=True)
-class LiveClaim:
+class LiveClaim(NamedTuple):
     """A granted claim; `items` is its own list for ever, `gone` the positions given back since."""
 
     token: Token
@@ -72,7 +69,7 @@ class LiveClaim:
     def without(self, positions: frozenset[int]) -> LiveClaim | None:
         """Return the claim with these positions given back, None when nothing is left."""
         gone = self.gone | positions
-        return None if len(gone) == len(self.items) else replace(self, gone=gone)
+        return None if len(gone) == len(self.items) else self._replace(gone=gone)
 
 
 @dataclass(frozen=True, slots=True)
