@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 
 from git_coord.clock import Clock
 from git_coord.errors import CoordError, Kind
@@ -14,12 +13,15 @@ _SAME_BOOT = 3
 """Seconds by which wall clock minus monotonic clock may differ within one boot: whole seconds, and a slewed clock."""
 
 
-@dataclass
 class Turn:
-    """What came of waiting: seconds left (None: the time is over), and whether the work is done."""
+    """What came of waiting: seconds left (None: the time is over), and whether the work is done; the body sets that."""
 
-    left: float | None
-    done: bool = False
+    __slots__ = ("done", "left")
+
+    def __init__(self, left: float | None, *, done: bool = False) -> None:
+        """Start with what the lock and the stamp said."""
+        self.left = left
+        self.done = done
 
 
 class OneAtATime:
@@ -55,7 +57,7 @@ class OneAtATime:
             began = self._clock.monotonic()
             # After taking the lock, look again.
             shared = self._covers(scope, names, asked)
-            turn = Turn(max(0.0, asked + limit - began), shared)
+            turn = Turn(max(0.0, asked + limit - began), done=shared)
             yield turn
             if turn.done and not shared:
                 self._stamp(scope, names, began)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from git_coord.clock import Clock
 from git_coord.domain.ids import Oid
@@ -25,8 +25,7 @@ _PUSH_NOTHING_ELSE = ("--no-follow-tags", "--no-signed", "--recurse-submodules=n
 _SSH_SCHEMES = ("ssh://", "git+ssh://", "ssh+git://")
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """Where the ledger is: a configured remote's name, its resolved URL, and `coord.refPrefix`."""
 
     name: str
@@ -34,8 +33,7 @@ class Place:
     prefix: str = refnames.DEFAULT_PREFIX
 
 
-@dataclass(frozen=True)
-class Timeouts:
+class Timeouts(NamedTuple):
     """How many seconds a fetch and a push may take, waiting for another fetch of this clone included."""
 
     fetch: float = 10.0
