@@ -66,7 +66,7 @@ def _ledger(app: App) -> Iterator[Finding]:
 
 def _membership(app: App) -> Iterator[Finding]:
     if app.coord.identity is None:
-        yield Finding("wrong", "no agent name in this worktree", "git coord init --agent NAME")
+        yield Finding("wrong", "no agent name in this worktree", "git coord init")
         return
     require_membership(app.coord)
     yield Finding("ok", f"{app.coord.me.agent} is a member, with this key and session")

@@ -20,13 +20,14 @@ from git_coord.service.membership import Birth, Founding, found_or_adopt, join, 
 from git_coord.service.presence import Wish, set_presence
 from git_coord.service.remote_ledger import LEDGER_FAMILIES, fetch_and_adopt
 from git_coord.service.sync import sync
-from git_coord.store import refnames
-from git_coord.store.interface import ABSENT, RefUpdate
 
 from .root import App, file_signer, identify, key_path
 
 TOOLS = (("CLAUDECODE", "claude"), ("CODEX_SANDBOX", "codex"), ("GEMINI_CLI", "gemini"), ("CURSOR_AGENT", "cursor"))
 """Environment variables by which known coding agents can be told, and what their names begin with."""
+
+SPLIT_BY_US = "coord.worktreeConfig"
+"""The setting that says that `extensions.worktreeConfig` is our doing, for `deinit` to undo."""
 
 NEXT_KEY = ".next"
 """What the files of a key on its way in end with."""
@@ -52,7 +53,7 @@ def set_up(app: App, wanted: str | None, policy_key: str | None) -> SetUp:
     had = open_ledger(app.coord) is not None
     if app.coord.remote is not None:
         fetch_and_adopt(app.coord, LEDGER_FAMILIES)
-    name = wanted or (app.coord.identity.agent if app.coord.identity else None) or suggestion(app)
+    name = wanted or _own_name(app) or suggestion(app)
     identify(app, name)
     repo, founding, warned = _ledger(app, name, policy_key)
     founding = founding if had or founding is Founding.NEW else Founding.ADOPTED
@@ -65,6 +66,16 @@ def set_up(app: App, wanted: str | None, policy_key: str | None) -> SetUp:
         set_presence(app.coord, Wish("online", branch=app.worktree.branch()))
         sync(app.coord)
     return SetUp(name, fingerprint_of(signer.key), is_new or founding is Founding.NEW, founding, joined, warned)
+
+
+def _own_name(app: App) -> str | None:
+    """Return the name configured here; what a linked worktree only shares with the main one is not its own."""
+    if app.coord.identity is None:
+        return None
+    is_linked = app.location.git_dir != app.location.common_dir
+    scopes = [scope for scope, _ in app.config.scoped("coord.agent")]
+    is_shared = is_linked and scopes[-1:] == ["local"] and not app.env.get("GIT_COORD_AGENT")
+    return None if is_shared else app.coord.identity.agent
 
 
 def _ledger(app: App, name: str, policy_key: str | None) -> tuple[str, Founding, bool]:
@@ -144,6 +155,7 @@ def _identity_scope(app: App) -> str:
         app.git.run(["config", "--file", main, "core.bare", "true"])
         app.git.run(["config", "--local", "--unset", "core.bare"])
     app.git.run(["config", "--local", "extensions.worktreeConfig", "true"])
+    app.git.run(["config", "--local", SPLIT_BY_US, "true"])
     return "--worktree"
 
 
@@ -160,29 +172,13 @@ def _plain(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
-def take_down(app: App) -> list[str]:
-    """Remove every ref, file and setting of ours from this clone; keys stay. Returns what was removed, in words.
-
-    Claims stay in the ledger of the remote: whoever leaves for good releases first.
-    """
-    values = app.coord.store.refs(*refnames.ALL_PREFIXES)
-    if values:
-        app.coord.store.swap([RefUpdate(ref, ABSENT, oid) for ref, oid in values.items()], "deinit")
-    removed = [f"{len(values)} refs"]
-    for folder in {app.coord.files.common, app.coord.files.local}:
-        shutil.rmtree(folder, ignore_errors=True)
-    removed.append("caches and stamps")
-    for scope in ("--local", *(["--worktree"] if app.config.get("extensions.worktreeconfig") == "true" else [])):
-        app.git.run(["config", scope, "--remove-section", "coord"], check=False)
-    removed.append("settings")
-    return removed
-
-
 def check_name(name: str | None) -> None:
     """Raise CoordError(USAGE) for a name that cannot be an agent's, before anything is touched."""
     if name is not None and not is_agent(name):
         raise CoordError(
-            Kind.USAGE, f"{name!r} cannot be an agent's name", next="lower-case letters, digits, '.', '_' and '-'"
+            Kind.USAGE,
+            f"{name!r} cannot be an agent's name: lower-case letters, digits, '.', '_' and '-', at most 63",
+            next="git coord init",
         )
 
 

@@ -75,7 +75,7 @@ def _code(worst: int) -> str:
 
 
 def _object(answer: query.Checked, status: str) -> dict[str, Any]:
-    entry: dict[str, Any] = {"path": render.item_object(answer.asked)["path"], "status": status, "holder": None}
+    entry = _nobody(answer.asked, status)
     if answer.held is not None and answer.item is not None:
         shown = render.claim_object(answer.held)
         keep = ("token", "purpose", "claimed_at", "lease_until", "holder_stale", "confirmed")
@@ -85,9 +85,14 @@ def _object(answer: query.Checked, status: str) -> dict[str, Any]:
     return entry
 
 
+def _nobody(asked: Item, status: str = "unknown") -> dict[str, Any]:
+    return {"path": render.item_object(asked)["path"], "status": status, "holder": None}
+
+
 def _lines(answers: list[query.Checked], now: query.Picture) -> list[str]:
     width = max(len(render.shown(answer.asked)) for answer in answers)
-    return [f"{answer.status:5} {render.shown(answer.asked):{width}}{_holder(answer, now)}" for answer in answers]
+    rows = [f"{answer.status:5} {render.shown(answer.asked):{width}}{_holder(answer, now)}" for answer in answers]
+    return [row.rstrip() for row in rows]
 
 
 def _holder(answer: query.Checked, now: query.Picture) -> str:
@@ -104,10 +109,10 @@ def _holder(answer: query.Checked, now: query.Picture) -> str:
 def _unknown(app: App, output: Output, items: tuple[Item, ...], trouble: CoordError) -> int:
     """Answer "unknown", with what the old picture said; failing to find out is never "free"."""
     age = picture_age(app.coord)
-    step = f"git coord check {' '.join(render.typed(item) for item in items)} --local"
+    step = f"git coord check {' '.join(render.typed(item, app.location.prefix) for item in items)} --local"
     old = query.check(app.coord, items) if app.coord.head is not None else []
     if output.is_json:
-        rows = [_object(answer, "unknown") for answer in old] or [{"status": "unknown"} for _ in items]
+        rows = [_object(answer, "unknown") for answer in old] or [_nobody(item) for item in items]
         fields = {"code": "unknown", "message": trouble.message, "next": step, "resources": rows}
         output.object({**fields, "as_of": render.as_of_stamp(age, app.coord.clock.now())}, ok=False)
         return Kind.UNKNOWN.exit_status

@@ -68,7 +68,7 @@ def command(
 
 def _lease(lease: str | None, purpose: str) -> str:
     if lease == "long" and not purpose:
-        raise CoordError(Kind.USAGE, "a long lease needs a reason: -m")
+        raise CoordError(Kind.USAGE, "a long lease needs a reason: -m TEXT")
     return lease or "standard"
 
 
@@ -123,18 +123,18 @@ def _refused(app: App, output: Output, result: claims.ClaimRefused, items: tuple
 
     now = picture(app.coord)
     first = result.conflicts[0]
-    name = render.shown(first.asked)
+    name = render.shown(first.asked)[:400]
     step = f"git coord post --to {first.claim.holder} {render.quoted([f'need {name}'])}"
     if output.is_json:
         objects = [render.conflict_object(conflict, now) for conflict in result.conflicts]
         output.object({"code": "conflict", **objects[0], "conflicts": objects, "next": step}, ok=False)
         return Kind.CONFLICT.exit_status
-    free = _free(items, result)
+    free = _free(app, items, result)
     output.lines(["refused, nothing claimed", *render.conflict_lines(result.conflicts, now)])
     output.lines([f"next   {step}", *([f"       git coord claim {free}   (what is free)"] if free else [])])
     return Kind.CONFLICT.exit_status
 
 
-def _free(items: tuple[Item, ...], result: claims.ClaimRefused) -> str:
+def _free(app: App, items: tuple[Item, ...], result: claims.ClaimRefused) -> str:
     taken = {conflict.asked for conflict in result.conflicts}
-    return " ".join(render.typed(item) for item in items if item not in taken)
+    return " ".join(render.typed(item, app.location.prefix) for item in items if item not in taken)

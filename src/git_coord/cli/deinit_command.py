@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import click
 
-from git_coord.app.setup import take_down
+from git_coord.app import App
+from git_coord.app.takedown import agents_here, take_down
 from git_coord.errors import CoordError, Kind
 from git_coord.hooks.install import uninstall
 from git_coord.service.ledger import open_ledger, view
+from git_coord.service.requests import pending, read_requests
 
 from . import options
 
@@ -18,14 +20,8 @@ from . import options
 def command(abandon: bool, as_json: bool, agent: str | None) -> int:
     """Remove hooks, refs, settings and caches of git coord from this clone. Keys stay on this machine."""
     app, output = options.means(as_json, agent)
-    if not abandon and app.config.get("coord.repo") is not None and open_ledger(app.coord) is not None:
-        state, unconfirmed = view(app.coord)
-        mine = state.held_by(app.coord.me.agent) if app.coord.identity else []
-        if mine:
-            held = f"{app.coord.me.agent} still holds {', '.join(f'#{claim.token}' for claim in mine)}"
-            raise CoordError(Kind.ERROR, held, next="git coord release --all, or git coord deinit --abandon")
-        if unconfirmed:
-            raise CoordError(Kind.ERROR, "operations here are not synced yet", next="git coord sync")
+    if not abandon and app.config.get("coord.repo") is not None:
+        _refuse_loss(app)
     uninstall(app)
     removed = ["hooks", *take_down(app)]
     if output.is_json:
@@ -33,3 +29,16 @@ def command(abandon: bool, as_json: bool, agent: str | None) -> int:
     else:
         output.lines([f"removed {', '.join(removed)} from this clone; keys stay"])
     return 0
+
+
+def _refuse_loss(app: App) -> None:
+    """Raise CoordError(ERROR) while an agent of this clone, in any of its worktrees, would lose something."""
+    if open_ledger(app.coord) is None:
+        return
+    state, _ = view(app.coord)
+    held = [claim for agent in agents_here(app) for claim in state.held_by(agent)]
+    if held:
+        names = ", ".join(f"#{claim.token} of {claim.holder}" for claim in held)
+        raise CoordError(Kind.ERROR, f"claims are still held here: {names}", next="git coord release --all")
+    if pending(app.coord, read_requests(app.coord, fetched=False)):
+        raise CoordError(Kind.ERROR, "operations here are not synced yet", next="git coord sync")

@@ -8,9 +8,11 @@ from git_coord.errors import Kind
 from git_coord.hooks import install as hooks
 
 from . import options
+from .shared import Group, for_group
 
 
-@click.group("hooks", context_settings=options.HELP)
+@click.group("hooks", cls=Group, context_settings=options.HELP)
+@for_group
 def command() -> None:
     """Install, uninstall or show the git hooks that refuse commits and pushes on claimed paths."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from git_coord.app import App
 from git_coord.app.setup import SetUp, check_name, set_up
 from git_coord.service.membership import Founding
 
@@ -35,7 +36,7 @@ def command(policy_key: str | None, as_json: bool, agent: str | None) -> int:
             }
         )
     else:
-        output.lines(_lines(done, app.remote_name))
+        output.lines([*_lines(done, app.remote_name), _hooks(app)])
     if done.is_only_policy_key:
         output.talk(
             "git coord: the policy key is this agent's own; a person's is better: git coord policy --add-admin KEY.pub"
@@ -51,5 +52,12 @@ def _lines(done: SetUp, remote: str | None) -> list[str]:
         f"  key      {done.fingerprint}  {'new' if done.key_is_new else 'kept'}",
         f"  ledger   {ledger}{where}",
         f"  member   {'joined' if done.joined else 'already'}",
-        "  hooks    git coord hooks install",
     ]
+
+
+def _hooks(app: App) -> str:
+    from git_coord.hooks.install import status
+
+    if all(hook.is_firing for hook in status(app)):
+        return "  hooks    installed"
+    return "  hooks    not installed          git coord hooks install"

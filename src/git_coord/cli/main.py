@@ -12,6 +12,7 @@ from git_coord import __version__
 from git_coord.errors import CoordError, Kind
 
 from .output import Output
+from .shared import HELP, Group, NoSuchCommandError, for_group
 
 COMMANDS = {
     "init": "begin or join the ledger of this repository",
@@ -39,12 +40,16 @@ COMMANDS = {
 HIDDEN = ("hook",)
 
 
-class Commands(click.Group):
+class Commands(Group):
     """Loads `cli/<name>.py` only when its command runs: a cold start is the cost of a command."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order of the table."""
         return [name for name in COMMANDS if name not in HIDDEN]
+
+    def known_commands(self) -> list[str]:
+        """Return all names of the table."""
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the module of a command and return its `command`."""
@@ -62,7 +67,8 @@ class Commands(click.Group):
             formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(ctx)])
 
 
-@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.command(cls=Commands, context_settings=HELP)
+@for_group
 @click.version_option(__version__, "-V", "--version", prog_name="git-coord")
 def root() -> None:
     """Who is working on what in this repository, and may I touch this file?"""  # noqa: D400 - the question is the name
@@ -71,15 +77,19 @@ def root() -> None:
 def run(argv: list[str] | None = None) -> NoReturn:
     """Run a command line and exit with the status of section 10 of the design."""
     arguments = sys.argv[1:] if argv is None else argv
-    output = Output(is_json="--json" in arguments)
+    output = Output(is_json="--json" in _options(arguments))
     sys.exit(_status(arguments, output))
+
+
+def _options(arguments: list[str]) -> list[str]:
+    return arguments[: arguments.index("--")] if "--" in arguments else arguments
 
 
 def _status(arguments: list[str], output: Output) -> int:
     try:
         result: Any = root.main(args=arguments, prog_name="git coord", standalone_mode=False)
     except CoordError as trouble:
-        return output.error(trouble)
+        return output.error(trouble, otherwise=_help_for(trouble, arguments))
     except click.exceptions.Exit as left:
         return left.exit_code
     except click.exceptions.NoArgsIsHelpError as trouble:
@@ -94,11 +104,23 @@ def _status(arguments: list[str], output: Output) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as trouble:
-        return output.error(CoordError(Kind.ERROR, f"{trouble.strerror or trouble}: {trouble.filename or ''}"))
+        where = f": {trouble.filename}" if trouble.filename else ""
+        return output.error(CoordError(Kind.ERROR, f"{trouble.strerror or trouble}{where}"))
     return result if isinstance(result, int) else 0
+
+
+def _help_for(trouble: CoordError, arguments: list[str]) -> str | None:
+    """Return the help of the command that was used wrongly."""
+    if trouble.kind is not Kind.USAGE:
+        return None
+    name = next((argument for argument in arguments if argument in COMMANDS and argument not in HIDDEN), None)
+    return f"git coord {name} -h" if name else "git coord -h"
 
 
 def _usage(trouble: click.ClickException) -> CoordError:
     context = getattr(trouble, "ctx", None)
-    hint = f"{context.command_path} -h" if context else "git coord -h"
-    return CoordError(Kind.USAGE, trouble.format_message(), next=hint)
+    path = context.command_path if context else "git coord"
+    if isinstance(trouble, NoSuchCommandError) and trouble.meant:
+        path = f"{path} {trouble.meant}"
+    message = trouble.format_message()
+    return CoordError(Kind.USAGE, message[:1].lower() + message[1:].removesuffix("."), next=f"{path} -h")

@@ -4,40 +4,43 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, TypeVar
 
 import click
 
 from git_coord.app import App, open_app
+from git_coord.domain.ids import is_agent
 from git_coord.errors import CoordError, Kind
 from git_coord.service.beat import note_beat
 
 from .output import Output
+from .shared import HELP, common
 
-F = TypeVar("F", bound=Callable[..., Any])
+__all__ = ["HELP", "clean_line", "common", "duration", "local", "means", "offline"]
 
-HELP: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
-"""Settings of every command: git keeps `--help` for itself, so `-h` is the one that works."""
-
-as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-agent = click.option("--agent", metavar="NAME", help="Act as this agent.")
 offline = click.option("--offline", is_flag=True, help="Do without the remote: hold here only, until a sync confirms.")
 local = click.option("--local", "is_local", is_flag=True, help="Answer from the local picture, however old it is.")
 
 
-def common(command: F) -> F:
-    """Add the options every command has."""
-    return agent(as_json(command))
-
-
 def means(as_json: bool, agent: str | None, *, offline: bool = False) -> tuple[App, Output]:
     """Open the repository around the current directory for one command."""
+    if agent is not None and not is_agent(agent):
+        raise CoordError(
+            Kind.USAGE,
+            f"{agent!r} cannot be an agent's name: lower-case letters, digits, '.', '_' and '-', at most 63",
+        )
     output = Output(is_json=as_json)
     notice = _noticer(output)
-    app = open_app(os.getcwd(), os.environ, agent=agent, offline=offline, notice=notice)
+    app = open_app(_here(), os.environ, agent=agent, offline=offline, notice=notice)
     if app.config.get("coord.repo") is not None:
         note_beat(app.coord)
     return app, output
+
+
+def _here() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        raise CoordError(Kind.ERROR, "the current directory does not exist any more", next="cd .") from None
 
 
 def _noticer(output: Output) -> Callable[[str], None]:

@@ -31,16 +31,24 @@ class Output:
         """Say something beside the answer."""
         print("\n".join(clean(line) for line in text.split("\n")), file=sys.stderr)
 
-    def error(self, trouble: CoordError) -> int:
-        """Say what went wrong and what to do next; returns the exit status."""
+    def error(self, trouble: CoordError, otherwise: str | None = None) -> int:
+        """Say what went wrong and what to do next (`otherwise`: when the error names nothing); returns the status."""
+        message, advice = _first_line(trouble.message)
+        step = trouble.next or advice or otherwise
         if self.is_json:
-            fields = {"code": trouble.kind.code, "message": trouble.message, "next": trouble.next}
+            fields = {"code": trouble.kind.code, "message": clean(message), "next": clean(step) if step else None}
             self.object({**fields, **trouble.data}, ok=False)
         else:
-            self.talk(f"git coord: {trouble.message}")
-            if trouble.next:
-                self.talk(f"next   {trouble.next}")
+            self.talk(f"git coord: {message}")
+            if step:
+                self.talk(f"next   {step}")
         return trouble.kind.exit_status
+
+
+def _first_line(message: str) -> tuple[str, str | None]:
+    """Split git's own longer complaints (dubious ownership) into what is wrong and the command they advise."""
+    first, *rest = message.split("\n")
+    return first, next((line.strip() for line in rest if line.startswith("\tgit ")), None)
 
 
 def clean(line: str) -> str:

@@ -41,15 +41,25 @@ def command(
     if words[0] in VERBS and len(words) == 2:
         posted = _change(app, words[0], words[1], status, text)
     else:
-        line = " ".join(words)
-        options.clean_line(click.get_current_context(), command.params[0], line)
-        posted = posts.add_post(app.coord, line, _addressee(app, to), _claim(app, claim))
+        posted = posts.add_post(app.coord, _line(words, status, text), _addressee(app, to), _claim(app, claim))
     if output.is_json:
         output.object(post_object(posted))
     else:
         word = "removed  " if words[0] == "remove" and len(words) == 2 else ""
         output.lines([word + post_line(posted, app.coord.clock.now())])
     return 0
+
+
+def _line(words: tuple[str, ...], status: str | None, text: str | None) -> str:
+    if status is not None or text is not None:
+        raise CoordError(Kind.USAGE, "--status and -m go with: update ID")
+    if words in [(verb,) for verb in VERBS]:
+        raise CoordError(Kind.USAGE, f"{words[0]} which post? Give its ID", next="git coord posts")
+    line = " ".join(words)
+    if not line.strip():
+        raise CoordError(Kind.USAGE, "a post needs a text")
+    options.clean_line(click.get_current_context(), command.params[0], line)
+    return line
 
 
 def _change(app: App, verb: str, post_id: str, status: str | None, text: str | None) -> posts.Posted:

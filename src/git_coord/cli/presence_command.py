@@ -13,17 +13,17 @@ from git_coord.service.remote_ledger import ROSTER_FAMILIES
 from git_coord.service.sync import freshen
 
 from . import options, render
+from .shared import Group
 from .status_command import agent_line, agent_object
 
 
-@click.group("presence", invoke_without_command=True, context_settings=options.HELP)
+@click.group("presence", cls=Group, invoke_without_command=True, context_settings=options.HELP)
 @options.local
 @options.common
 @click.pass_context
 def command(ctx: click.Context, is_local: bool, as_json: bool, agent: str | None) -> int:
     """Show who is here; `presence set STATE` says how one is oneself."""
     if ctx.invoked_subcommand is not None:
-        ctx.obj = (as_json, agent)
         return 0
     app, output = options.means(as_json, agent)
     age = freshen(app.coord, is_local=is_local, families=ROSTER_FAMILIES)
@@ -37,15 +37,13 @@ def command(ctx: click.Context, is_local: bool, as_json: bool, agent: str | None
 
 
 @command.command("set", context_settings=options.HELP)
-@click.argument("state", type=click.Choice(sorted({*STATES, *ALIASES})))
+@click.argument("state", metavar="STATE", type=click.Choice(sorted({*STATES, *ALIASES})))
 @click.option("-m", "note", callback=options.clean_line, help="One line for others.")
 @click.option("--task", callback=options.clean_line, help="What is being worked on.")
 @click.option("--queue", type=click.IntRange(min=0), help="How much waits for this agent.")
 @click.option("--ttl", callback=options.duration, metavar="DUR", help="How long this may be believed.")
 @options.common
-@click.pass_context
 def set_(
-    ctx: click.Context,
     state: str,
     note: str | None,
     task: str | None,
@@ -54,9 +52,11 @@ def set_(
     as_json: bool,
     agent: str | None,
 ) -> int:
-    """Say how this agent is; others see it after the next sync or claim."""
-    outer_json, outer_agent = ctx.obj
-    app, output = options.means(as_json or outer_json, agent or outer_agent)
+    """Say how this agent is; others see it after the next sync or claim.
+
+    STATE: online, busy, draining (finishes, takes nothing new), dormant, offline; or start, ready, standby, pause, end.
+    """
+    app, output = options.means(as_json, agent)
     open_ledger(app.coord)
     require_membership(app.coord)
     wish = Wish(ALIASES.get(state, state), note, task, queue, ttl, app.worktree.branch())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from git_coord.domain.durations import show_age
 from git_coord.domain.items import Item, ItemKind, show_name
 from git_coord.domain.ledger import Conflict
 from git_coord.domain.state import LiveClaim
+from git_coord.domain.text import escape_for_display
 from git_coord.domain.timestamps import format_stamp
 
 if TYPE_CHECKING:
@@ -17,17 +19,27 @@ if TYPE_CHECKING:
 
 
 def quoted(arguments: Sequence[str]) -> str:
-    """Return arguments as one would type them at a shell."""
+    """Return arguments as one would type them at a shell, whatever bytes they have."""
+    return " ".join(_word(argument) for argument in arguments)
+
+
+def _word(argument: str) -> str:
     from shlex import quote
 
-    return " ".join(quote(argument) for argument in arguments)
+    if escape_for_display(argument) == argument:
+        return quote(argument)
+    raw = argument.encode("utf-8", "surrogateescape")
+    return "$'" + "".join(chr(b) if 32 <= b < 127 and b not in b"'\\" else f"\\x{b:02x}" for b in raw) + "'"
 
 
-def typed(item: Item) -> str:
-    """Return the item as an argument of `git coord`."""
-    if item.kind is ItemKind.GLOB:
-        return f"--glob {quoted([item.name])}"
-    return quoted([show_name(item.kind, item.name)])
+def typed(item: Item, prefix: str = "") -> str:
+    """Return the item as an argument of `git coord`, typed in the directory `prefix` of the repository."""
+    if item.kind is ItemKind.TASK:
+        return quoted([show_name(item.kind, item.name)])
+    name = os.path.relpath(f"/{item.name}", f"/{prefix}") if prefix else item.name
+    if name.startswith(("-", "#", "~", "path:", "task:", "branch:")):
+        name = f"./{name}"
+    return f"--glob {quoted([name])}" if item.kind is ItemKind.GLOB else quoted([name])
 
 
 def shown(item: Item) -> str:
@@ -122,6 +134,12 @@ def conflict_lines(conflicts: Sequence[Conflict], now: Picture) -> list[str]:
         since = clock_time(conflict.claim.at, now.now)
         lines.append(f"  {'':{width}}   since {since}, {seen(held, now.now)}, {lease(held, now.now)}")
     return lines
+
+
+def table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows with every column but the last as wide as its widest cell."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def as_of(age: int | None, remote: str | None) -> str:

@@ -41,7 +41,7 @@ def command(is_local: bool, as_json: bool, agent: str | None) -> int:
         )
         return 0
     output.lines(_section("agents", [agent_line(seen, now) for seen in shown.agents]))
-    output.lines(_section("claims", [line for held in shown.claims for line in _claim_lines(held, now)]))
+    output.lines(_section("claims", _claim_lines(shown.claims, now)))
     output.lines(_section("posts", [post_line(posted, now) for posted in shown.posts]))
     output.lines([*(f"warning   {text}" for text in shown.warnings), render.as_of(age, app.remote_name)])
     return 0
@@ -70,18 +70,27 @@ def agent_object(seen: Seen) -> dict[str, Any]:
     return entry
 
 
-def _claim_lines(held: query.Held, now: int) -> list[str]:
+def _claim_lines(claims: list[query.Held], now: int) -> list[str]:
+    if not claims:
+        return []
+    rows = render.table([_claim_row(held, now) for held in claims])
+    return [line for held, row in zip(claims, rows, strict=True) for line in (row, *_remedy(held))]
+
+
+def _claim_row(held: query.Held, now: int) -> list[str]:
     claim = held.claim
     items = [item for _, item in claim.live()]
     intents = "/".join(sorted({item.intent.value for item in items}))
     names = "  ".join(render.shown(item) for item in items[:6]) + (f"  +{len(items) - 6}" if len(items) > 6 else "")
-    name = render.token(claim, is_confirmed=held.is_confirmed)
-    lines = [f"{name}  {claim.holder}  {intents}  {render.lease(held, now)}   {names}"]
-    if claim.purpose:
-        lines[0] += f'   "{claim.purpose}"'
-    if held.is_stale:
-        lines.append(f"       still blocks; a maintainer: git coord break {name} -m REASON")
-    return lines
+    purpose = f'   "{claim.purpose}"' if claim.purpose else ""
+    token = render.token(claim, is_confirmed=held.is_confirmed)
+    return [token, claim.holder, intents, render.lease(held, now), f" {names}{purpose}"]
+
+
+def _remedy(held: query.Held) -> list[str]:
+    if not held.is_stale:
+        return []
+    return [f"       still blocks; a maintainer: git coord break {held.claim.token} -m abandoned"]
 
 
 def post_line(posted: Posted, now: int) -> str:
