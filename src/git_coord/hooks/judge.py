@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from git_coord.domain.ids import Agent
 from git_coord.domain.items import Item
@@ -12,8 +13,7 @@ from git_coord.domain.team import Reach, Team, entitled
 from git_coord.service.query import Held, Picture
 
 
-@dataclass(frozen=True, slots=True)
-class Obstacle:
+class Obstacle(NamedTuple):
     """A path and the claim that counts for it: another agent's in the way, or one's own that has lapsed."""
 
     path: str

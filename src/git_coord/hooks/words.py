@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from shlex import quote
+from typing import NamedTuple
 
 from git_coord.domain.durations import show_age
 from git_coord.domain.text import escape_for_display, is_clean_line
@@ -18,13 +18,12 @@ BYPASS = "bypass  GIT_COORD_BYPASS=1 git commit …      (recorded)"
 _PLAIN = re.compile(r"[A-Za-z0-9_./@+,%-]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(NamedTuple):
     """What is known of the commit: `kind` as in guard.changes; how its index is called; where the user stands."""
 
     kind: str
     has_parents: bool
-    index: str
+    index_file: str
     prefix: str
 
 
@@ -69,7 +68,8 @@ def _rows(judged: Judgement, now: int) -> list[str]:
     table = [_cells(one, now) for one in judged.claimed]
     table += [[escape_for_display(path), "free, but to be claimed first: .coord.toml"] for path in judged.unclaimed]
     shown = table[:MOST_ROWS]
-    widths = [max(len(row[n]) for row in shown if n < len(row)) for n in range(max(map(len, shown)))]
+    # The last cell of a row needs no width: nothing stands behind it.
+    widths = [max((len(row[n]) for row in shown if n < len(row) - 1), default=0) for n in range(4)]
     lines = [f"  {'   '.join(cell.ljust(width) for cell, width in zip(row, widths, strict=False))}" for row in shown]
     more = [f"  … and {len(table) - MOST_ROWS} more"] if len(table) > MOST_ROWS else []
     return [*(line.rstrip() for line in lines), *more]
@@ -92,14 +92,14 @@ def _clock(stamp: int, now: int) -> str:
 def _step(claimed: Sequence[Obstacle], commit: Commit) -> str:
     """Return what takes the paths out of the commit and leaves the files as they are."""
     specs = " ".join(_pathspec(one.path, commit.prefix) for one in claimed) if len(claimed) <= MOST_ROWS else ":/"
-    if commit.index.startswith("next-index"):
+    if commit.index_file.startswith("next-index"):
         # `git commit -- PATHS` names what it wants: the index itself has nothing to take back.
         return f"git coord post --to {claimed[0].held.claim.holder} {_quoted(f'need {claimed[0].path}')}"
     if not commit.has_parents:
         return f"git rm --cached {'-r -q ' if specs == ':/' else ''}{specs}"
     if commit.kind == "amend":
         return f"git restore --staged --source=HEAD^ {specs}"
-    if commit.index == "index.lock":
+    if commit.index_file == "index.lock":
         # `git commit -a` stages in a temporary index, so there is nothing to take back yet.
         return f"git add -u && git restore --staged {specs}      (then commit without -a)"
     return f"git restore --staged {specs}"
