@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from tests.domain.world import ADMIN, START, World, glob, key_of, oid_of, path, sealed, task
+from tests.domain.world import START, World, glob, key_of, oid_of, path, task
 
-from git_coord.domain.ids import Agent, Nonce, Session
+from git_coord.domain.ids import Nonce, Session
 from git_coord.domain.items import Item
-from git_coord.domain.ledger import Change, Conflict, Done, Refusal
+from git_coord.domain.ledger import Change, Conflict, Refusal
 from git_coord.domain.state import LiveClaim
-from git_coord.domain.statements import Listed, Renewal, Stamp
+from git_coord.domain.statements import Renewal, Stamp
 
 UNKNOWN = Nonce("f" * 32)
 
@@ -23,19 +23,6 @@ def world() -> World:
 def held(world: World, agent: str) -> list[Item]:
     """Return everything an agent holds, in the order of tokens."""
     return [item for claim in world.head.state.claims.values() if claim.holder == agent for _, item in claim.live()]
-
-
-def test_a_root_makes_an_empty_ledger_at_position_one() -> None:
-    state = World.born().head.state
-    assert (state.counters.ops, state.counters.token, state.counters.queue) == (1, 0, 0)
-    assert state.counters.at == START + 60
-    assert (state.agents, state.claims, len(state.index)) == ({}, {}, 0)
-
-
-def test_a_join_binds_key_and_session_from_its_own_position(world: World) -> None:
-    member = world.head.state.agents[Agent("beta")]
-    assert [(since.position, since.key) for since in member.keys] == [(3, key_of("beta"))]
-    assert (member.seq, member.session) == (3, "beta-1")
 
 
 def test_a_claim_is_granted_whole_with_the_next_token(world: World) -> None:
@@ -278,34 +265,6 @@ def test_a_cancel_of_anothers_or_of_nothing_changes_nothing(world: World) -> Non
     for nonce in (theirs.op, UNKNOWN):
         assert world.done(world.cancel("alpha", nonce)).changes == ()
     assert world.head.state.claims == {theirs.op: theirs}
-
-
-@pytest.mark.parametrize("change", [{"fold": "case+nfc"}, {"skew": 61}])
-def test_fold_and_skew_never_change(world: World, change: dict[str, object]) -> None:
-    before = world.head.state.policy
-    assert world.refused(world.policy("alpha", **change)).reason is Refusal.FIXED
-    assert world.head.state.policy is before
-
-
-def test_a_policy_replaces_the_one_before_as_a_whole(world: World) -> None:
-    listed = (Listed(None, key_of("gamma")),)
-    op = world.policy("alpha", join="listed", listed=listed, admins=(key_of("x"), key_of(ADMIN)))
-    assert world.done(op).state.policy == op
-
-
-def test_a_rotation_adds_a_key_that_counts_from_its_position(world: World) -> None:
-    world.done(world.rotate("alpha", key_of("new")))
-    member = world.head.state.agents[Agent("alpha")]
-    assert [(since.position, since.key) for since in member.keys] == [(2, key_of("alpha")), (4, key_of("new"))]
-    assert member.key == key_of("new")
-    assert world.granted(sealed(world.claim("alpha", path("a")), key_of("new"))).token == 1
-
-
-def test_a_rejoin_sets_the_session_and_keeps_claims(world: World) -> None:
-    claim = world.granted(world.claim("alpha", path("a")))
-    assert isinstance(world.do(world.rejoin("alpha", "s2")), Done)
-    assert world.head.state.agents[Agent("alpha")].session == "s2"
-    assert world.head.state.held_by(claim.holder) == [claim]
 
 
 def test_claims_are_found_by_token_and_by_holder(world: World) -> None:
