@@ -11,7 +11,7 @@ import pytest
 
 from git_coord.errors import CoordError, Kind
 from git_coord.store.git import Config, Git, discover
-from git_coord.store.process import Process
+from git_coord.process import Process
 from tests.helpers import Repo, new_repo
 
 from .conftest import ends

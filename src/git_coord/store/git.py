@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_coord.errors import CoordError, Kind
-
-from .process import Completed, Process
+from git_coord.process import Completed, Process, found
 
 if TYPE_CHECKING:
     StrPath = str | os.PathLike[str]
@@ -104,7 +103,10 @@ class Git:
 
     def _found(self) -> str:
         if self._program is None:
-            self._program = _on_path(self.env.get("PATH", os.defpath))
+            try:
+                self._program = found("git", self.env)
+            except FileNotFoundError:
+                raise CoordError(Kind.ERROR, "git is not on PATH") from None
         return self._program
 
 
@@ -240,12 +242,3 @@ def _folded(key: str) -> str:
     section, dot, rest = key.partition(".")
     middle, last_dot, variable = rest.rpartition(".")
     return f"{section.lower()}{dot}{middle}{last_dot}{variable.lower()}"
-
-
-def _on_path(path: str) -> str:
-    # Relative entries are skipped: nothing that a checkout contains is ever run.
-    for folder in path.split(os.pathsep):
-        program = os.path.join(folder, "git")
-        if os.path.isabs(folder) and os.access(program, os.X_OK) and not os.path.isdir(program):
-            return program
-    raise CoordError(Kind.ERROR, "git is not on PATH")

@@ -190,7 +190,7 @@ class MemoryRemote:
         now = self.hub.refs(ref).get(ref, ABSENT)
         # As git does: what the remote has already is never looked at again, not even against the lease.
         if now == new and new is not ABSENT:
-            return PushedRef(ref, PushStatus.SAME, "up to date")
+            return PushedRef(ref, PushStatus.SAME, "")
         if now != old:
             return PushedRef(ref, PushStatus.REJECTED, "stale info")
         if self.refuse:

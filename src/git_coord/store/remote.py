@@ -10,12 +10,12 @@ from typing import NamedTuple
 from git_coord.clock import Clock
 from git_coord.domain.ids import Oid
 from git_coord.errors import CoordError, Kind
+from git_coord.process import Completed
 
 from . import refnames
 from .git import Git, first_words
 from .interface import ABSENT, PushedRef, PushStatus, RefUpdate, Store
 from .oneatatime import OneAtATime
-from .process import Completed
 from .refnames import Family, Ref
 
 _QUIET = ("-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.logAllRefUpdates=false")
@@ -184,7 +184,7 @@ def _porcelain(out: bytes) -> dict[Ref, tuple[PushStatus, str]]:
         names, _, summary = rest.partition("\t")
         status = _status(flag, summary)
         if status is not None:
-            answers[Ref(names.rpartition(":")[2])] = (status, _reason(summary))
+            answers[Ref(names.rpartition(":")[2])] = (status, _reason(summary) if status is PushStatus.REJECTED else "")
     return answers
 
 

@@ -9,10 +9,10 @@ from typing import NamedTuple
 from git_coord.domain.ids import Oid
 from git_coord.domain.merkle import GitObject
 from git_coord.errors import CoordError, Kind
+from git_coord.process import Process
 
 from .git import Git, first_words
 from .interface import ABSENT, RefUpdate
-from .process import Process
 
 _USAGE = 129
 """What git exits with when it does not know an option."""
