@@ -16,11 +16,16 @@ class Picture:
         globs = [line.split(b"\t") for line in self._lines if b"\tG\t" in line] if has_globs else []
         self._globs = [(match.Pattern(unescape(fields[0])), self._flags(fields)) for fields in globs]
         self._above: dict[bytes, int] = {b".": self._at(b".")}
+        self._busy: dict[bytes, bool] = {b"": bool(self._lines)}
 
     def flags(self, path: bytes) -> int:
         """Return what holds for a folded path; a glob that bytes cannot decide counts as foreign."""
         name = escape(path)
-        found = self._down_to(name) | (FOREIGN if self._is_foreign_below(name) else 0)
+        folder = name.rpartition(b"/")[0]
+        if self._is_busy(folder):
+            found = self._down_to(name) | (FOREIGN if self._is_foreign_below(name) else 0)
+        else:
+            found = self._down_to(folder)
         for pattern, flags in self._globs:
             covers = pattern.covers(path)
             if covers is None:
@@ -28,6 +33,15 @@ class Picture:
             if covers:
                 found |= flags
         return found
+
+    def _is_busy(self, folder: bytes) -> bool:
+        """Tell whether any item lies in the folder: asked once for all its files, of which a commit may have many."""
+        known = self._busy.get(folder)
+        if known is None:
+            key = folder + b"/"
+            at = self._find(key)
+            known = self._busy[folder] = at < len(self._lines) and self._lines[at].startswith(key)
+        return known
 
     def _down_to(self, name: bytes) -> int:
         """Collect the flags of the literal items at this name and above it; folders are remembered."""

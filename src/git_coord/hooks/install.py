@@ -56,7 +56,7 @@ def install(app: App) -> Installation:
     changed: list[str] = []
     for folder in folders:
         os.makedirs(folder, exist_ok=True)
-        changed += [path for name in HOOKS if _put(path := os.path.join(folder, name), _shim(name))]
+        changed += [path for name in HOOKS if _put(path := os.path.join(folder, name), shim_text(name))]
     chained = [path for folder in folders for name in HOOKS if os.path.lexists(path := _prior(folder, name))]
     return Installation(tuple(folders), tuple(changed), tuple(chained), tuple(_warnings(places)))
 
@@ -98,7 +98,7 @@ def _prior(folder: str, name: str) -> str:
     return os.path.join(folder, name + PRIOR)
 
 
-def _shim(name: str) -> bytes:
+def shim_text(name: str) -> bytes:
     """Return the shim with the interpreter and the guard that this very program runs from."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(git_coord.guard.__file__)))
     # In the wheel the shims lie in the package, in a checkout beside `src`.
