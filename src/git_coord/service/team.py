@@ -18,6 +18,12 @@ from .files import CoordFiles
 
 RULES_FILE = ".coord.toml"
 MAX_BYTES = 1 << 20
+_TROUBLES = {
+    "extra_forbidden": "is no key of this file",
+    "list_type": "is not a list",
+    "model_type": "is not a table",
+    "string_type": "is not text",
+}
 
 
 def load_team(top: str) -> tuple[Team, bytes]:
@@ -47,11 +53,11 @@ def parse_team(data: bytes) -> Team:
         raise _broken(f"is not TOML: {error}") from None
     checked = _validate(values, text)
     claims, ledger = checked.get("claims", {}), checked.get("ledger", {})
-    root = _pin(ledger.get("root"), "ledger.root", is_oid, text)
+    root = _pin(ledger.get("root"), "ledger.root", is_oid, "an object id", text)
     return Team(
         required=_rules(claims.get("required", []), "claims.required", text),
         exempt=_rules(claims.get("exempt", []), "claims.exempt", text),
-        repo=_pin(ledger.get("repo"), "ledger.repo", is_uuid, text),
+        repo=_pin(ledger.get("repo"), "ledger.repo", is_uuid, "what `git coord whoami` shows", text),
         root=Oid(root) if root else None,
     )
 
@@ -81,7 +87,7 @@ def _validate(values: dict[str, Any], text: str) -> dict[str, Any]:
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         keys = [str(part) for part in first["loc"] if isinstance(part, str)]
-        trouble = "is no key of this file" if first["type"] == "extra_forbidden" else first["msg"].lower()
+        trouble = _TROUBLES.get(first["type"], first["msg"].lower())
         raise _at(".".join(keys), trouble, text) from None
 
 
@@ -95,9 +101,9 @@ def _rules(entries: list[str], key: str, text: str) -> tuple[Rule, ...]:
     return tuple(rules)
 
 
-def _pin(value: str | None, key: str, fits: Callable[[str], bool], text: str) -> str | None:
+def _pin(value: str | None, key: str, fits: Callable[[str], bool], what: str, text: str) -> str | None:
     if value is not None and not fits(value):
-        raise _at(key, "is not what `git coord whoami` shows", text)
+        raise _at(key, f"is not {what}", text)
     return value
 
 
@@ -108,7 +114,7 @@ def _at(key: str, trouble: str, text: str) -> CoordError:
 def _line_of(key: str, text: str) -> int:
     """Return where a key stands: the first line, in its table when that has a heading, that begins with its name."""
     *tables, name = key.split(".")
-    lines = [line.strip().replace(" ", "").replace('"', "") for line in text.splitlines()]
+    lines = [line.strip().replace(" ", "").translate({34: None, 39: None}) for line in text.splitlines()]
     heading = f"[{'.'.join(tables)}]"
     start = lines.index(heading) if heading in lines else 0
     starts = (f"{name}=", f"{key}=", f"{name}.", f"[{key}]", f"[{key}.", f"[[{key}]]")
