@@ -21,9 +21,10 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "": (),
     "errors": (),
     "clock": (),
+    "process": (),
     "domain": ("errors",),
-    "crypto": ("errors", "domain.ids"),
-    "store": CORE,
+    "crypto": ("errors", "process", "domain.ids"),
+    "store": (*CORE, "process"),
     "guard": (),  # the fast path: not even the errors
     # The snapshot format belongs to the guard, which may import nothing; who moves the claims writes it.
     "service": (*CORE, "crypto", "guard", "store.interface", "store.refnames"),

@@ -158,7 +158,7 @@ def test_a_missing_ssh_keygen_is_an_error(lab, tmp_path):
     path = lab.path("ed25519")
     signer = SshKeygenSigner(path, lab.key("ed25519"), 60, {"PATH": str(tmp_path)})
     assert refusal(signer.sign, MESSAGE, NAMESPACE).message == (
-        f"cannot sign with key file {path}: cannot run ssh-keygen: No such file or directory"
+        f"cannot sign with key file {path}: cannot run ssh-keygen: ssh-keygen is not on PATH"
     )
 
 

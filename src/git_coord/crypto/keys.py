@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import shlex
-import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from ..domain.ids import KeyText
 from ..errors import CoordError, Kind
+from ..process import Process, found
 from ._keyfiles import generate_key, is_locked, load_public_key, read_key_file
 from .sshsig import NAMESPACE, ROTATE_NAMESPACE, Signature, decode_armor, encode_armor, signed_payload
 
@@ -67,26 +65,23 @@ class SshKeygenSigner:
         return armor
 
     def _run(self, command: list[str], message: bytes) -> bytes:
-        import subprocess  # noqa: PLC0415 - cold start
-
-        # No terminal (new session), no askpass window: whoever would have to be asked, the answer is no.
+        # No terminal (a session of its own), no askpass window: whoever would have to be asked, the answer is no.
         env = {**self.env, "SSH_ASKPASS_REQUIRE": "never"}
-        pipe = subprocess.PIPE
         try:
-            process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=env, start_new_session=True)
+            process = Process(found("ssh-keygen", env), command, env)
         except OSError as error:
             raise self._trouble(f"cannot run ssh-keygen: {error.strerror}") from error
-        with process, _killed_on_error(process.pid):
-            try:
-                out, err = process.communicate(message, self.timeout_seconds)
-            except subprocess.TimeoutExpired:
-                raise self._trouble(
-                    f"ssh-keygen gave no answer within {self.timeout_seconds:g} s;"
-                    " it waits for an ssh-agent, a passphrase or a touch"
-                ) from None
-        if process.returncode:
-            raise self._trouble(_last_line(err) or f"ssh-keygen ended with status {process.returncode}")
-        return out
+        process.send(message)
+        try:
+            done = process.communicate(self.timeout_seconds)
+        except TimeoutError:
+            raise self._trouble(
+                f"ssh-keygen gave no answer within {self.timeout_seconds:g} s;"
+                " it waits for an ssh-agent, a passphrase or a touch"
+            ) from None
+        if done.code:
+            raise self._trouble(_last_line(done.err) or f"ssh-keygen ended with status {done.code}")
+        return done.out
 
     def _trouble(self, what: str) -> CoordError:
         path = shlex.quote(str(self.path))
@@ -116,16 +111,6 @@ class InProcessSigner:
         """Return the armored signature `ssh-keygen` would make, byte for byte."""
         value = self._private.sign(signed_payload(namespace, "sha512", message))
         return encode_armor(Signature(self._public, namespace, "sha512", self._public.algorithm, value))
-
-
-@contextlib.contextmanager
-def _killed_on_error(group: int) -> Iterator[None]:
-    try:
-        yield
-    except BaseException:  # also ^C: the child is in a session of its own and would not hear it
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(group, signal.SIGKILL)
-        raise
 
 
 def _last_line(err: bytes) -> str:

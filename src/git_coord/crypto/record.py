@@ -12,7 +12,7 @@ from .wire import untrusted
 if TYPE_CHECKING:
     from .keys import Signer
 
-_LINE_BYTES = bytes(range(0x20, 0x80))  # what JSON with escaped non-ASCII can hold; DEL is not escaped by `json`
+_LINE_BYTES = bytes(range(0x20, 0x80))  # what a line of JSON can hold, and DEL; canonical JSON then refuses a raw one
 
 
 class SplitRecord(NamedTuple):

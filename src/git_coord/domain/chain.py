@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from . import layout, message
-from .ids import Agent, KeyText, Oid
+from .ids import Agent, KeyText, Nonce, Oid
 from .ledger import Change, Outcome, apply, born
 from .merkle import GitObject, Tree, hash_object
 from .placing import MAX_PLACED, fault, turn_order
@@ -16,12 +16,21 @@ from .statements import Operation, Policy
 AUTHOR = "git-coord <git-coord>"
 
 
+OpId = tuple[Agent, Nonce]
+"""Which operation: nobody else can sign for the agent, so nobody else can make one with the same id."""
+
+
 class Sealed(NamedTuple):
     """An operation with the bytes of its record and the key whose signature was verified over them."""
 
     record: bytes
     op: Operation
     key: KeyText
+
+    @property
+    def id(self) -> OpId:
+        """Return which operation this is; the nonce alone could be copied by another member."""
+        return self.op.agent, self.op.nonce
 
 
 class Head(NamedTuple):

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from git_coord.domain import chain, layout
-from git_coord.domain.chain import Extension, Head, Placed, Sealed
-from git_coord.domain.ids import Nonce, Oid
+from git_coord.domain.chain import Extension, Head, OpId, Placed, Sealed
+from git_coord.domain.ids import Oid
 from git_coord.domain.merkle import GitObject, parse_tree, tree_of
 from git_coord.domain.placing import MAX_PLACED, fault, root_fault
 from git_coord.domain.statements import CLAIM_LIMIT
@@ -32,7 +32,7 @@ class Walk(NamedTuple):
     """How far a chain verified: `head` is its last good commit, `fault` what stopped it."""
 
     head: Head | None
-    placed: dict[Nonce, Placed]
+    placed: dict[OpId, Placed]
     commits: tuple[Oid, ...]
     fault: Fault | None
 
@@ -56,7 +56,7 @@ def commit_date(commit: bytes) -> int:
 
 def walk(coord: Coord, known: Head | None, commits: Sequence[Oid]) -> Walk:
     """Verify commits one after the other on top of `known` (None: the first must be a root)."""
-    head, placed, good = known, dict[Nonce, Placed](), list[Oid]()
+    head, placed, good = known, dict[OpId, Placed](), list[Oid]()
     for oid, operations in _read(coord, commits):
         made = _rebuild(coord, head, operations)
         if isinstance(made, str):
@@ -66,7 +66,7 @@ def walk(coord: Coord, known: Head | None, commits: Sequence[Oid]) -> Walk:
             return Walk(head, placed, tuple(good), Fault(oid, reason))
         head = made.head
         good.append(oid)
-        placed.update((entry.sealed.op.nonce, entry) for entry in made.placed)
+        placed.update((entry.sealed.id, entry) for entry in made.placed)
     return Walk(head, placed, tuple(good), None)
 
 

@@ -112,7 +112,7 @@ def _unconfirmed(coord: Coord, trouble: UnreachableError) -> ClaimGranted | Clai
     nonce = trouble.sealed.op.nonce
     if coord.settings.offline == "allow":
         state, _ = view(coord)
-        if nonce in state.claims:
+        if nonce in state.claims and state.claims[nonce].holder == coord.me.agent:
             return ClaimGranted(state.claims[nonce], is_confirmed=False)
         cancel(coord, nonce)
         assert isinstance(trouble.sealed.op, Claim)

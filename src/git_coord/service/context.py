@@ -8,13 +8,17 @@ from typing import NamedTuple
 
 from git_coord.clock import Clock
 from git_coord.crypto.keys import Signer
-from git_coord.domain.chain import Head, Placed, Sealed
+from git_coord.domain.chain import Head, OpId, Placed, Sealed
 from git_coord.domain.ids import Agent, Nonce, Oid, Session
 from git_coord.errors import CoordError, Kind
 from git_coord.store.interface import Remote, Store
 from git_coord.store.refnames import Ref
 
 from .files import CoordFiles
+
+
+Named = tuple[Agent, Nonce]
+"""How an operation is told from all others: two agents may use one nonce, by malice too."""
 
 
 class Identity(NamedTuple):
@@ -53,8 +57,11 @@ class Coord:
     signer: Signer | None = None
     policy_signer: Callable[[], Signer] | None = None
     notice: Callable[[str], None] = lambda _text: None
+    reach: Callable[[str], None] = lambda _name: None
+    """Called at each step at which a kill must lose nothing (`failpoints.py`)."""
     head: Head | None = None
-    outcomes: dict[Nonce, Placed] = field(default_factory=dict)
+    outcomes: dict[OpId, Placed] = field(default_factory=dict)
+    """What became of operations seen being placed."""
     opened: dict[Oid, Sealed | None] = field(default_factory=dict)
     stored: set[Oid] = field(default_factory=set)
     """Ledger commits whose objects this process wrote, so that a retry does not write them again."""
@@ -82,7 +89,7 @@ class Coord:
             raise CoordError(Kind.ERROR, f"no key of {self.me.agent} on this machine", next="git coord init")
         return self.signer
 
-    def note_placed(self, placed: Mapping[Nonce, Placed]) -> None:
+    def note_placed(self, placed: Mapping[OpId, Placed]) -> None:
         """Remember what became of operations seen on the way to the present head."""
         self.outcomes.update(placed)
 

@@ -145,15 +145,15 @@ def place_locally(coord: Coord, made: Extension) -> bool:
 def take_extension(coord: Coord, made: Extension) -> None:
     """Let the process see the extension as its head."""
     coord.head = made.head
-    coord.note_placed({entry.sealed.op.nonce: entry for entry in made.placed})
+    coord.note_placed({entry.sealed.id: entry for entry in made.placed})
 
 
 def candidates(coord: Coord, extra: Iterable[Sealed] = ()) -> list[Sealed]:
     """Return every pending operation this clone can see: its own agents', and with a remote the fetched ones."""
-    found = {sealed.op.nonce: sealed for sealed in pending(coord, read_requests(coord, fetched=False))}
+    found = {sealed.id: sealed for sealed in pending(coord, read_requests(coord, fetched=False))}
     if coord.remote is not None:
-        found |= {sealed.op.nonce: sealed for sealed in pending(coord, read_requests(coord, fetched=True))}
-    found |= {sealed.op.nonce: sealed for sealed in extra}
+        found |= {sealed.id: sealed for sealed in pending(coord, read_requests(coord, fetched=True))}
+    found |= {sealed.id: sealed for sealed in extra}
     return list(found.values())
 
 
@@ -165,8 +165,9 @@ def view(coord: Coord) -> tuple[State, frozenset[Nonce]]:
     made = chain.extend(coord.known, mine, coord.store.algorithm) if mine else None
     if made is None:
         return coord.known.state, frozenset()
-    fresh = {entry.sealed.op.nonce for entry in made.placed}
-    return made.head.state, frozenset(nonce for nonce in made.head.state.claims if nonce in fresh)
+    fresh = {entry.sealed.id for entry in made.placed}
+    claims = made.head.state.claims
+    return made.head.state, frozenset(nonce for nonce, claim in claims.items() if (claim.holder, nonce) in fresh)
 
 
 def fetched_ledger(coord: Coord) -> Oid | None:

@@ -185,12 +185,12 @@ def _extension(coord: Coord, sealed: Sealed) -> Extension:
 
 
 def _places(made: Extension, sealed: Sealed) -> bool:
-    return any(entry.sealed.op.nonce == sealed.op.nonce for entry in made.placed)
+    return any(entry.sealed.id == sealed.id for entry in made.placed)
 
 
 def _is_placed(coord: Coord, sealed: Sealed) -> bool:
-    return sealed.op.nonce in coord.outcomes
+    return sealed.id in coord.outcomes
 
 
 def _outcome(coord: Coord, sealed: Sealed) -> Outcome | None:
-    return coord.outcomes[sealed.op.nonce].outcome
+    return coord.outcomes[sealed.id].outcome

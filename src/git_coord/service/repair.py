@@ -80,8 +80,8 @@ def _replay(coord: Coord, head: Head, mine: list[Sealed]) -> _Replay:
         placed += [entry.sealed for entry in made.placed]
         objects += made.objects
         end = made.head
-    done = {sealed.op.nonce for sealed in placed}
-    lost = tuple(sealed for sealed in mine if sealed.op.nonce not in done)
+    done = {sealed.id for sealed in placed}
+    lost = tuple(sealed for sealed in mine if sealed.id not in done)
     return _Replay(tuple(placed), lost, tuple(objects), end)
 
 

@@ -47,11 +47,17 @@ def read_requests(coord: Coord, *, fetched: bool, only: Agent | None = None) -> 
     found = []
     for (ref, agent, value), tree in zip(named, trees, strict=True):
         rows = parse_tree(tree.data, width) if tree and tree.type == "tree" else []
-        blobs = {int(name): oid for _, name, oid in rows if len(name) == SEQ_DIGITS and name.isdecimal()}
+        blobs = {
+            int(name): oid for _, name, oid in rows if len(name) == SEQ_DIGITS and name.isascii() and name.isdigit()
+        }
         assert agent is not None, "only the ledger has no agent"
         found.append(Request(ref, agent, value, {}, _unplaced(coord.head, agent, blobs)))
     _open(coord, found)
     return found
+
+
+def _is_seq(name: str) -> bool:
+    return len(name) == SEQ_DIGITS and name.isascii() and name.isdigit()
 
 
 def _unplaced(head: Head | None, agent: Agent, blobs: dict[int, Oid]) -> dict[int, Oid]:

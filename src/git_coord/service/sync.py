@@ -6,8 +6,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from git_coord.domain import chain
-from git_coord.domain.chain import Extension, Placed
-from git_coord.domain.ids import Nonce, Oid
+from git_coord.domain.chain import Extension, OpId, Placed
+from git_coord.domain.ids import Oid
 from git_coord.domain.ledger import Refused
 from git_coord.domain.statements import Claim
 from git_coord.errors import CoordError, Kind
@@ -64,14 +64,14 @@ def sync(coord: Coord, families: tuple[Family, ...] = SYNC_FAMILIES) -> Synced:
     return done
 
 
-def _own_pending(coord: Coord) -> set[Nonce]:
+def _own_pending(coord: Coord) -> set[OpId]:
     requests = read_requests(coord, fetched=False)
-    return {sealed.op.nonce for request in requests for sealed in request.operations.values() if sealed}
+    return {sealed.id for request in requests for sealed in request.operations.values() if sealed}
 
 
-def _settle(coord: Coord, done: Synced, mine: set[Nonce]) -> None:
-    for nonce in mine & coord.outcomes.keys():
-        placed = coord.outcomes[nonce]
+def _settle(coord: Coord, done: Synced, mine: set[OpId]) -> None:
+    for known in mine & coord.outcomes.keys():
+        placed = coord.outcomes[known]
         is_lost = isinstance(placed.outcome, Refused) and isinstance(placed.sealed.op, Claim)
         (done.lost if is_lost else done.placed).append(placed)
 
