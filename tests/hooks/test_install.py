@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -288,3 +289,18 @@ def test_shims_are_executable_and_name_the_interpreter_and_guard_by_absolute_pat
     settings = next(line for line in path.read_text().splitlines() if line.startswith("hook="))
     words = dict(word.split("=", 1) for word in settings.split(" "))
     assert all(os.path.isabs(words[name]) and os.path.exists(words[name]) for name in ("python", "guard"))
+
+
+def test_several_agents_installing_at_once_leave_one_shim_and_the_hook_that_was_there(pair: Pair) -> None:
+    uninstall(open_here(pair.alpha))
+    put(hooks_of(pair.alpha) / "pre-commit", "#!/bin/sh\n# theirs\n")
+    started = [
+        subprocess.Popen(
+            ["git-coord", "hooks", "install"], cwd=pair.alpha.path, env=pair.alpha.env, stdout=subprocess.DEVNULL
+        )
+        for _ in range(6)
+    ]
+    assert [process.wait(60) for process in started] == [0] * 6
+    assert (hooks_of(pair.alpha) / "pre-commit.coord-prior").read_text() == "#!/bin/sh\n# theirs\n"
+    assert sorted(picture(hooks_of(pair.alpha))) == sorted([*HOOKS, "pre-commit.coord-prior"])
+    assert {hook.is_firing for hook in status(open_here(pair.alpha))} == {True}

@@ -61,9 +61,9 @@ def _decide(name: str, args: Sequence[str]) -> int:
     try:
         status = _verdict_of(name)(name, list(args), mode == "warn")
     except CoordError as trouble:
-        status = _failed(trouble)
+        status = _failed(name, trouble)
     except Exception as trouble:  # whatever goes wrong must not look like a verdict
-        status = _failed(CoordError(Kind.ERROR, f"{type(trouble).__name__}: {trouble}", next="git coord doctor"))
+        status = _failed(name, CoordError(Kind.ERROR, f"{type(trouble).__name__}: {trouble}", next="git coord doctor"))
     return 0 if mode == "warn" else status
 
 
@@ -76,12 +76,13 @@ def _verdict_of(name: str) -> Callable[[str, list[str], bool], int]:
     return judge_push
 
 
-def _failed(trouble: CoordError) -> int:
+def _failed(name: str, trouble: CoordError) -> int:
     """Say why nothing can be said of the claims; that is never a yes."""
     from .words import BYPASS
 
+    bypass = BYPASS.replace("git commit", "git push") if name == "pre-push" else BYPASS
     lines = [f"git coord: cannot tell whether this is free: {trouble.message}"]
-    _say([*lines, *([f"next    {trouble.next}"] if trouble.next else []), BYPASS])
+    _say([*lines, *([f"next    {trouble.next}"] if trouble.next else []), bypass])
     return trouble.kind.exit_status
 
 
