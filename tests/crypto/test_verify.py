@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
 
 import pytest
 from cryptography.hazmat.primitives import hashes
@@ -52,14 +51,14 @@ def test_another_message_or_namespace_or_key_does_not_verify(lab, name):
     assert refusal(signature, MESSAGE[:-1]) == misfit
     assert refusal(signature, b"") == misfit
     assert refusal(signature, namespace="git") == "signature is for namespace git-coord, not git"
-    assert refusal(replace(signature, namespace="git"), namespace="git") == misfit
-    assert refusal(replace(signature, hash_algorithm="sha256")) == misfit
+    assert refusal(signature._replace(namespace="git"), namespace="git") == misfit
+    assert refusal(signature._replace(hash_algorithm="sha256")) == misfit
 
 
 def test_the_signature_of_another_key_does_not_verify(lab):
     mine, other = decode_armor(lab.sign("ed25519", MESSAGE)), decode_armor(lab.sign("other", MESSAGE))
     misfit = f"signature does not fit: not made by {mine.key.fingerprint} over these bytes"
-    assert refusal(replace(other, key=mine.key)) == misfit
+    assert refusal(other._replace(key=mine.key)) == misfit
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -80,9 +79,9 @@ def test_no_flipped_bit_of_the_armor_goes_unnoticed(lab, name):
 def test_no_cut_signature_verifies(lab, name):
     signature = decode_armor(lab.sign(name, MESSAGE))
     lengths = range(0, len(signature.signature), 7)
-    assert not any(is_good(encode_armor(replace(signature, signature=signature.signature[:cut]))) for cut in lengths)
-    assert not is_good(encode_armor(replace(signature, signature=signature.signature + b"\0")))
-    assert not is_good(encode_armor(replace(signature, signature=b"\0" + signature.signature)))
+    assert not any(is_good(encode_armor(signature._replace(signature=signature.signature[:cut]))) for cut in lengths)
+    assert not is_good(encode_armor(signature._replace(signature=signature.signature + b"\0")))
+    assert not is_good(encode_armor(signature._replace(signature=b"\0" + signature.signature)))
 
 
 def test_rsa_with_sha256_verifies_here_and_there(lab):
@@ -90,10 +89,10 @@ def test_rsa_with_sha256_verifies_here_and_there(lab):
     good = decode_armor(lab.sign("rsa2048", MESSAGE))
     assert good.signature_algorithm == "rsa-sha2-512"
     value = private.sign(signed_payload("git-coord", "sha512", MESSAGE), padding.PKCS1v15(), hashes.SHA256())
-    signature = replace(good, signature_algorithm="rsa-sha2-256", signature=value)
+    signature = good._replace(signature_algorithm="rsa-sha2-256", signature=value)
     verify(signature, MESSAGE, "git-coord")
     assert lab.verify(lab.key("rsa2048"), MESSAGE, encode_armor(signature))
-    refusal(replace(signature, signature_algorithm="rsa-sha2-512"))
+    refusal(signature._replace(signature_algorithm="rsa-sha2-512"))
 
 
 def test_a_padded_number_in_an_ecdsa_signature_is_refused(lab):
@@ -101,14 +100,14 @@ def test_a_padded_number_in_an_ecdsa_signature_is_refused(lab):
     size = int.from_bytes(signature.signature[:4], "big")
     padded = string(b"\0" + signature.signature[4 : 4 + size]) + signature.signature[4 + size :]
     message = "a number inside a key or signature is zero, negative or padded"
-    assert refusal(replace(signature, signature=padded)) == message
+    assert refusal(signature._replace(signature=padded)) == message
 
 
 def test_a_point_off_the_curve_is_refused(lab):
     signature = decode_armor(lab.sign("p256", MESSAGE))
     bad = key_from_blob(signature.key.blob[:-1] + bytes([signature.key.blob[-1] ^ 1]))
     expected = f"public key {bad.fingerprint} is not a valid key of type ecdsa-sha2-nistp256"
-    assert refusal(replace(signature, key=bad)) == expected
+    assert refusal(signature._replace(key=bad)) == expected
 
 
 def security_key_payload(presence):
@@ -139,8 +138,8 @@ def test_a_touched_security_key_verifies_here_and_there(lab, make):
     armor = encode_armor(signature)
     assert lab.verify(signature.key.text, MESSAGE, armor)
     verify(decode_armor(armor), MESSAGE, "git-coord")
-    assert not is_good(encode_armor(replace(signature, presence=b"\x01\0\0\0\x08")))
-    assert not is_good(encode_armor(replace(signature, presence=b"\x05\0\0\0\x07")))
+    assert not is_good(encode_armor(signature._replace(presence=b"\x01\0\0\0\x08")))
+    assert not is_good(encode_armor(signature._replace(presence=b"\x05\0\0\0\x07")))
 
 
 @pytest.mark.parametrize("make", [sk_ed25519, sk_p256])
@@ -152,5 +151,5 @@ def test_an_untouched_security_key_is_refused(make):
 @pytest.mark.parametrize("make", [sk_ed25519, sk_p256])
 def test_a_security_key_signature_has_flags_and_counter_and_nothing_else(make):
     signature = make(b"\x01\0\0\0\x07")
-    assert not is_good(encode_armor(replace(signature, presence=b"")))
-    assert not is_good(encode_armor(replace(signature, presence=b"\x01\0\0\0\x07\0")))
+    assert not is_good(encode_armor(signature._replace(presence=b"")))
+    assert not is_good(encode_armor(signature._replace(presence=b"\x01\0\0\0\x07\0")))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..domain.ids import KeyText
 from ..errors import CoordError, Kind
@@ -38,8 +37,7 @@ class Signer(Protocol):
         """Return an armored signature; raises ERROR, within a bounded time."""
 
 
-@dataclass(frozen=True, slots=True)
-class SshKeygenSigner:
+class SshKeygenSigner(NamedTuple):
     """Signs with `ssh-keygen`: any key file, also one whose private half is in an ssh-agent or a security key.
 
     `env` is the whole environment of the child. ssh-keygen asks the agent of `SSH_AUTH_SOCK` before it looks into the

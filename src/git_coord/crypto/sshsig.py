@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import binascii
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache, partial
+from typing import NamedTuple
 
 from ..domain.ids import KeyText
 from .wire import Reader, string, untrusted
@@ -33,8 +33,7 @@ _RSA_EXPONENTS = range(3, 1 << 32, 2)  # a huge exponent makes one check take se
 _PRESENCE = 5  # flags and counter of a security key
 
 
-@dataclass(frozen=True, slots=True)
-class PublicKey:
+class PublicKey(NamedTuple):
     """A key in the wire form of RFC 4253; only `parse_public_key` and `key_from_blob` make one that was checked."""
 
     algorithm: str
@@ -53,8 +52,7 @@ class PublicKey:
         return "SHA256:" + _b64(sha256(self.blob).digest()).rstrip("=")
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(NamedTuple):
     """A decoded signature; nothing in it has been verified yet."""
 
     key: PublicKey
@@ -187,8 +185,7 @@ def _with_application(check: Callable[[Reader], None], fields: Reader) -> None:
     fields.text()
 
 
-@dataclass(frozen=True, slots=True)
-class _Algorithm:
+class _Algorithm(NamedTuple):
     check: Callable[[Reader], None]
     signatures: tuple[str, ...]
 

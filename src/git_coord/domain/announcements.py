@@ -44,12 +44,12 @@ class ReceiptEntry(NamedTuple):
     paths: tuple[TouchedPath, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Announcement(Statement):
     """A statement whose newest version counts and whose unknown fields are ignored."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Presence(Announcement):
     """A heartbeat: sent at `at`, good for `ttl` seconds; `since` is when the state began."""
 
@@ -85,7 +85,7 @@ _POST = record(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Posts(Announcement):
     """All posts of an agent; only the author's key signs it, so only the author edits."""
 
@@ -105,7 +105,7 @@ _RECEIPT = record(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Receipt(Announcement):
     """What an agent committed while the ledger stood at each entry's `head`."""
 

@@ -61,12 +61,12 @@ _TTL = fields.integer(1, 366 * 86400)
 _LEASE = fields.one_of("quick", "standard", "long")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Operation(Statement):
     """A statement that is placed in the ledger; an unknown field makes it unplaceable."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Policy(Operation):
     """Who may do what; the first one is the root of the ledger and fixes `fold` and `skew` (seconds) for ever."""
 
@@ -91,7 +91,7 @@ class Policy(Operation):
     void: tuple[Oid, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Join(Operation):
     """Bind a name to a key and a session."""
 
@@ -100,7 +100,7 @@ class Join(Operation):
     key: KeyText
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Rejoin(Operation):
     """Make the statement's session the agent's current one."""
 
@@ -108,7 +108,7 @@ class Rejoin(Operation):
     FIELDS: ClassVar[dict[str, Field]] = {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Claim(Operation):
     """Ask for items, all or none; `ttl` in seconds, `stamps` None keeps those of the items replaced."""
 
@@ -134,7 +134,7 @@ class Claim(Operation):
     ttl: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Renew(Operation):
     """Renew the lease, pins and stamps of claims; complete in itself, since a second one replaces the first."""
 
@@ -160,7 +160,7 @@ class Renew(Operation):
     ttl: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Release(Operation):
     """Give claims back, whole or in part."""
 
@@ -187,7 +187,7 @@ class Release(Operation):
     targets: tuple[Target, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Break(Operation):
     """Free somebody's claims without taking them; signed by a policy key."""
 
@@ -198,7 +198,7 @@ class Break(Operation):
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Cancel(Operation):
     """Undo whatever became of an own operation: free what it was granted; it never restores."""
 
@@ -207,7 +207,7 @@ class Cancel(Operation):
     op: Nonce
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Rotate(Operation):
     """Replace the agent's key; `proof` is the new key's signature (SSHSIG, base64) over `rotation_challenge`."""
 
