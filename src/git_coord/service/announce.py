@@ -13,10 +13,11 @@ from git_coord.domain.merkle import hash_object
 from git_coord.domain.statements import RECORD_LIMIT, to_bytes
 from git_coord.errors import CoordError, Kind
 from git_coord.store import refnames
-from git_coord.store.interface import ABSENT, RefUpdate, Swap
+from git_coord.store.interface import ABSENT, RefUpdate
 from git_coord.store.refnames import Family
 
 from .context import Coord
+from .moving import move
 from .requests import flat_commit
 from .retry import attempts
 
@@ -75,7 +76,6 @@ def replace_own(coord: Coord, family: Family, make: Make) -> Announcement:
         record = hash_object("blob", seal(to_bytes(made), coord.own_signer), coord.store.algorithm)
         parent = old if coord.settings.keeps_history else None
         commit, objects = flat_commit(coord, {FILES[family]: record.oid}, made.at, parent)
-        coord.store.write([record, *objects])
-        if coord.store.swap([RefUpdate(ref, commit, old or ABSENT)], f"replace {family.value}") is Swap.MOVED:
+        if move(coord, [record, *objects], [RefUpdate(ref, commit, old or ABSENT)], f"replace {family.value}"):
             return made
-    raise CoordError(Kind.ERROR, f"{ref} stays locked", next="git coord doctor")
+    raise CoordError(Kind.ERROR, f"{ref} is never at rest", next="git coord doctor")

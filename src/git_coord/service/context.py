@@ -17,10 +17,6 @@ from git_coord.store.refnames import Ref
 from .files import CoordFiles
 
 
-Named = tuple[Agent, Nonce]
-"""How an operation is told from all others: two agents may use one nonce, by malice too."""
-
-
 class Identity(NamedTuple):
     """Who acts: the agent's name and the session of this work context."""
 

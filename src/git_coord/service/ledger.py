@@ -15,7 +15,8 @@ from git_coord.store.refnames import LEDGER, SEEN, Ref
 
 from .adopt import Walk, load_head, walk
 from .context import Coord
-from .requests import pending, read_requests
+from .moving import move
+from .requests import pending, read_requests, without_blockers
 
 
 def open_ledger(coord: Coord) -> Head | None:
@@ -31,11 +32,30 @@ def open_ledger(coord: Coord) -> Head | None:
         if live is not None:
             _take(coord, live, live, None)
         return coord.head
-    if coord.head is None or coord.head.oid != seen:
+    if coord.head is None:
         coord.head = load_head(coord.store, seen)
+    elif coord.head.oid != seen:
+        _follow(coord, coord.head, seen)
     if live is None or live != seen:
         _heal(coord, live, seen)
     return coord.head
+
+
+def _follow(coord: Coord, head: Head, seen: Oid) -> None:
+    """Go on to what another process of this clone verified meanwhile, noting what that placed: it may be ours."""
+    commits = coord.store.history(seen, head.oid)
+    if commits and _is_child(coord, commits[0], head.oid):
+        done = walk(coord, head, commits)
+        coord.note_placed(done.placed)
+        if done.head is not None and done.fault is None:
+            coord.head = done.head
+            return
+    coord.head = load_head(coord.store, seen)
+
+
+def _is_child(coord: Coord, commit: Oid, parent: Oid) -> bool:
+    found = coord.store.read([commit])[0]
+    return found is not None and f"parent {parent}".encode("ascii") in found.data.split(b"\n\n")[0].split(b"\n")
 
 
 def _heal(coord: Coord, live: Oid | None, seen: Oid) -> None:
@@ -54,8 +74,7 @@ def verified(coord: Coord, tip: Oid) -> Walk:
     commits = coord.store.history(tip, known.oid if known else None)
     if known is None:
         return walk(coord, None, commits)
-    first = coord.store.read([commits[0]])[0] if commits else None
-    if commits and first and f"parent {known.oid}".encode("ascii") not in first.data.split(b"\n\n")[0].split(b"\n"):
+    if commits and not _is_child(coord, commits[0], known.oid):
         raise CoordError(
             Kind.UNTRUSTED,
             f"the ledger at {tip[:10]} does not contain {known.oid[:10]}, which this clone verified",
@@ -79,8 +98,10 @@ def advance(coord: Coord, done: Walk, live: Oid | Absent, seen: Oid | None) -> b
     """Move this clone's ledger and seen refs to the end of a walk; False when another process moved them meanwhile."""
     assert done.head is not None
     updates = [RefUpdate(LEDGER, done.head.oid, live), RefUpdate(SEEN, done.head.oid, seen or ABSENT)]
-    if coord.store.swap(updates, "adopt") is not Swap.MOVED:
+    coord.reach("before local move")
+    if not move(coord, (), updates, "adopt"):
         return False
+    coord.reach("after local move")
     coord.head = done.head
     coord.note_placed(done.placed)
     return True
@@ -134,10 +155,11 @@ def coord_anchors(coord: Coord, head: Head) -> Iterable[tuple[Agent, Oid]]:
 def place_locally(coord: Coord, made: Extension) -> bool:
     """Move ledger and seen refs from the present head to its extension, in one transaction."""
     head = coord.known
-    coord.store.write(made.objects)
     updates = [RefUpdate(LEDGER, made.head.oid, head.oid), RefUpdate(SEEN, made.head.oid, head.oid)]
-    if coord.store.swap(updates, "place") is not Swap.MOVED:
+    coord.reach("before local move")
+    if not move(coord, made.objects, updates, "place"):
         return False
+    coord.reach("after local move")
     take_extension(coord, made)
     return True
 
@@ -149,12 +171,17 @@ def take_extension(coord: Coord, made: Extension) -> None:
 
 
 def candidates(coord: Coord, extra: Iterable[Sealed] = ()) -> list[Sealed]:
-    """Return every pending operation this clone can see: its own agents', and with a remote the fetched ones."""
-    found = {sealed.id: sealed for sealed in pending(coord, read_requests(coord, fetched=False))}
+    """Return every pending operation this clone can see: its own agents', and with a remote the fetched ones.
+
+    Of the acting agent only what can be placed: it may decide that a blocked operation of its own is given up.
+    """
+    found = list(pending(coord, read_requests(coord, fetched=False)))
     if coord.remote is not None:
-        found |= {sealed.id: sealed for sealed in pending(coord, read_requests(coord, fetched=True))}
-    found |= {sealed.id: sealed for sealed in extra}
-    return list(found.values())
+        found += pending(coord, read_requests(coord, fetched=True))
+    distinct = {sealed.id: sealed for sealed in (*found, *extra)}
+    me = coord.identity.agent if coord.identity else None
+    mine = [sealed for sealed in distinct.values() if sealed.op.agent == me]
+    return [sealed for sealed in distinct.values() if sealed.op.agent != me] + without_blockers(coord, mine)
 
 
 def view(coord: Coord) -> tuple[State, frozenset[Nonce]]:

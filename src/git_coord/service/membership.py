@@ -19,9 +19,9 @@ from git_coord.store.refnames import LEDGER, SEEN
 from .context import Coord
 from .ledger import open_ledger, take_extension
 from .operations import may_join, name_taken, operation, policy_signer, require_membership
-from .place import submit
+from .place import UnplaceableError, submit
 from .records import rotation_proof, seal_operation
-from .remote_ledger import LEDGER_FAMILIES, fetch_and_adopt, remote_of
+from .remote_ledger import LEDGER_FAMILIES, fetch_and_adopt, host_refusal, remote_of
 
 SKEW = 60
 DEFAULT_MAX_LEASE = 7 * 86400
@@ -99,11 +99,7 @@ def _push_root(coord: Coord, root: Oid) -> bool:
     if result.status is PushStatus.REJECTED:
         fetch_and_adopt(coord, LEDGER_FAMILIES)
         if coord.head is None:
-            raise CoordError(
-                Kind.UNKNOWN,
-                f"{remote_of(coord).name} refuses the ledger: {result.reason}",
-                data={"reason": result.reason},
-            )
+            raise host_refusal(coord, result.reason)
     return result.status is not PushStatus.REJECTED
 
 
@@ -118,9 +114,12 @@ def join(coord: Coord) -> bool:
         return False
     key = coord.own_signer.key
     may_join(coord, operation(coord, Join, 1, key=key), key)
-    submit(coord, lambda seq: operation(coord, Join, seq, key=key))
-    if coord.known.state.agents[coord.me.agent].key != key:
-        raise name_taken(coord)
+    try:
+        submit(coord, lambda seq: operation(coord, Join, seq, key=key))
+    except UnplaceableError:
+        if coord.me.agent not in coord.known.state.agents:
+            raise
+        raise name_taken(coord) from None
     return True
 
 

@@ -13,12 +13,13 @@ from git_coord.domain.merkle import GitObject
 from git_coord.domain.placing import MAX_PLACED, fault
 from git_coord.domain.statements import Operation
 from git_coord.errors import CoordError, Kind
-from git_coord.store.interface import PushStatus, RefUpdate, Swap
+from git_coord.store.interface import PushStatus, RefUpdate
 from git_coord.store.refnames import LEDGER, SEEN
 
 from .beat import beat_if_due, note_pushed
 from .context import Coord
 from .ledger import candidates, fetched_ledger, open_ledger, place_locally, take_extension
+from .moving import move
 from .remote_ledger import (
     LEDGER_FAMILIES,
     fetch_and_adopt,
@@ -28,11 +29,12 @@ from .remote_ledger import (
     refused_by_host,
     remote_of,
 )
-from .requests import Draft, draft, publish, read_requests
+from .requests import Draft, draft, publish, read_requests, withdraw
 from .retry import attempts
 
 PLACE_SECONDS = 60
 """How long one command fights for its place before it says so; helping ends it in two or three pushes."""
+OVERTAKEN_TRIES = 5
 MAX_UNMOVED = 3
 """Pushes refused while the remote's ledger did not move, before that counts as the host's refusal."""
 
@@ -53,6 +55,19 @@ class UnreachableError(CoordError):
         self.sealed = sealed
 
 
+class UnplaceableError(CoordError):
+    """The operation may not be placed in this ledger; it is withdrawn."""
+
+    def __init__(self, sealed: Sealed, reason: str) -> None:
+        """Say why."""
+        message = f"{sealed.op.KIND} of {sealed.op.agent} cannot be placed: {reason}"
+        super().__init__(Kind.ERROR, message, next="git coord doctor", data={"reason": reason})
+
+
+class OvertakenError(UnplaceableError):
+    """Another clone of the agent used the `seq` first: withdrawn, and published again under a higher one."""
+
+
 def submit(coord: Coord, make: Callable[[int], Operation], signer: Signer | None = None) -> Submitted:
     """Publish and place one operation of the acting agent.
 
@@ -63,8 +78,13 @@ def submit(coord: Coord, make: Callable[[int], Operation], signer: Signer | None
     if coord.remote is None:
         return _submit_locally(coord, make, by)
     beat_if_due(coord)
-    made = publish(coord, make, by, also=_guess(coord))
-    return Submitted(made.sealed, place_at_remote(coord, made.sealed))
+    for _ in range(OVERTAKEN_TRIES):
+        made = publish(coord, make, by, also=_guess(coord))
+        try:
+            return Submitted(made.sealed, place_at_remote(coord, made.sealed))
+        except OvertakenError as trouble:
+            last = trouble
+    raise last
 
 
 def _guess(coord: Coord) -> Callable[[Sealed], Sequence[GitObject]]:
@@ -84,18 +104,24 @@ def _submit_locally(coord: Coord, make: Callable[[int], Operation], signer: Sign
     extension = chain.extend(coord.known, candidates(coord, [made.sealed]), coord.store.algorithm)
     if extension and _places(extension, made.sealed) and _swap_both(coord, made, extension):
         return Submitted(made.sealed, _outcome(coord, made.sealed))
-    made = publish(coord, make, signer)
-    return Submitted(made.sealed, _place_locally(coord, made.sealed))
+    for _ in range(OVERTAKEN_TRIES):
+        made = publish(coord, make, signer)
+        try:
+            return Submitted(made.sealed, _place_locally(coord, made.sealed))
+        except OvertakenError as trouble:
+            last = trouble
+    raise last
 
 
 def _swap_both(coord: Coord, made: Draft, extension: Extension) -> bool:
     """Move request ref, ledger and seen together, so that no process ever sees the one without the other."""
     old = coord.known.oid
-    coord.store.write([*made.objects, *extension.objects])
     new = extension.head.oid
     updates = [made.update, RefUpdate(LEDGER, new, old), RefUpdate(SEEN, new, old)]
-    if coord.store.swap(updates, "place") is not Swap.MOVED:
+    coord.reach("before publish")
+    if not move(coord, [*made.objects, *extension.objects], updates, "place"):
         return False
+    coord.reach("after publish")
     take_extension(coord, extension)
     return True
 
@@ -117,7 +143,7 @@ def place_at_remote(coord: Coord, sealed: Sealed) -> Outcome | None:
     for _ in attempts(coord.clock, coord.jitter, seconds=PLACE_SECONDS, first_wait=0.05):
         if _is_placed(coord, sealed):
             return _outcome(coord, sealed)
-        before = coord.known.oid
+        before = fetched_ledger(coord)
         reason = _push_once(coord, sealed)
         if _is_placed(coord, sealed):
             return _outcome(coord, sealed)
@@ -130,19 +156,22 @@ def place_at_remote(coord: Coord, sealed: Sealed) -> Outcome | None:
 def _push_once(coord: Coord, sealed: Sealed) -> str | None:
     """Push once; None when our ledger landed, else the host's words, after the remote was read again."""
     made = _extension(coord, sealed)
-    move = RefUpdate(LEDGER, made.head.oid, coord.known.oid)
+    ledger = RefUpdate(LEDGER, made.head.oid, coord.known.oid)
     mine = own_updates(coord, [coord.me.agent])
     try:
         if made.head.oid not in coord.stored:
             coord.store.write(made.objects)
-        results = remote_of(coord).push([move, *mine])
+        coord.reach("before push")
+        results = remote_of(coord).push([ledger, *mine])
+        coord.reach("after push")
     except CoordError as trouble:
+        coord.stored.clear()  # perhaps it failed because they were pruned
         return _after_silence(coord, sealed, trouble)
     note_pushed(coord, results)
     if results[0].status is not PushStatus.REJECTED:
         land(coord, made)
         return None
-    if final := refused_by_host(results):
+    if final := refused_by_host(results[:1]):
         raise host_refusal(coord, final)
     fetch_and_adopt(coord, LEDGER_FAMILIES)
     return results[0].reason
@@ -162,10 +191,18 @@ def _after_silence(coord: Coord, sealed: Sealed, trouble: CoordError) -> str:
 
 
 def land(coord: Coord, made: Extension) -> None:
-    """Move the local ledger to what the remote confirmed; another process of this clone may have been first."""
+    """Move the local ledger to what the remote confirmed; another process of this clone may have been first.
+
+    Trouble here is said, and does not hide that the remote has it: the next fetch brings it here.
+    """
     old = coord.known.oid
     updates = [RefUpdate(LEDGER, made.head.oid, old), RefUpdate(SEEN, made.head.oid, old)]
-    coord.store.swap(updates, "confirmed")
+    coord.reach("before local move")
+    try:
+        move(coord, made.objects, updates, "confirmed", are_stored=True)
+    except CoordError as trouble:
+        coord.notice(f"{remote_of(coord).name} confirmed it, but {trouble.message}")
+    coord.reach("after local move")
     take_extension(coord, made)
     note_synced(coord)
 
@@ -175,13 +212,11 @@ def _extension(coord: Coord, sealed: Sealed) -> Extension:
     made = chain.extend(coord.known, candidates(coord, [sealed]), coord.store.algorithm)
     if made is not None and (_places(made, sealed) or len(made.placed) == MAX_PLACED):
         return made
-    reason = fault(coord.known.state, sealed.op, sealed.key) or "an earlier operation of its agent is in the way"
-    raise CoordError(
-        Kind.ERROR,
-        f"{sealed.op.KIND} of {sealed.op.agent} cannot be placed: {reason}",
-        next="git coord doctor",
-        data={"reason": reason},
-    )
+    withdraw(coord, sealed)
+    member = coord.known.state.agents.get(sealed.op.agent)
+    if member is not None and member.key == sealed.key and sealed.op.seq <= member.seq:
+        raise OvertakenError(sealed, f"another clone of {sealed.op.agent} used seq {sealed.op.seq}")
+    raise UnplaceableError(sealed, fault(coord.known.state, sealed.op, sealed.key) or "its turn never comes")
 
 
 def _places(made: Extension, sealed: Sealed) -> bool:

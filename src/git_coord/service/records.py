@@ -50,7 +50,12 @@ def rotation_proof(signer: Signer, challenge: bytes) -> str:
 
 
 def seal_operation(op: Operation, signer: Signer) -> Sealed:
-    """Return the operation signed; raises CoordError(ERROR) when the signer fails or takes too long."""
+    """Return the operation signed; raises CoordError(ERROR) when the signer fails or takes too long.
+
+    The proof in a rotation is another signer's: one that does not hold would make a ledger that nobody else accepts.
+    """
+    if isinstance(op, Rotate):
+        _check_proof(op)
     record = seal(to_bytes(op), signer)
     if len(record) > op.LIMIT:
         raise CoordError(Kind.USAGE, f"too much for one {op.KIND}: {len(record)} bytes, at most {op.LIMIT}")

@@ -83,6 +83,8 @@ def _push_forward(coord: Coord, tip: Oid | None) -> None:
     result = remote_of(coord).push([update])[0]
     what = "had no ledger" if tip is None else f"had gone back to {tip[:10]}"
     name = remote_of(coord).name
+    if final := refused_by_host([result]):
+        raise host_refusal(coord, final)
     if result.status is PushStatus.REJECTED:
         coord.notice(f"the ledger at {name} {what}, and it refused ours: {result.reason}")
         return
@@ -104,10 +106,10 @@ def own_updates(coord: Coord, agents: Collection[Agent] | None = None) -> list[R
 
 
 def refused_by_host(results: Sequence[PushedRef]) -> str | None:
-    """Return the host's reason when it says that it will never take the ledger: retrying would be in vain."""
+    """Return the host's reason when it says that it will never take one of these refs: retrying would be in vain."""
     for result in results:
         final = "declined" in result.reason or "hidden ref" in result.reason
-        if result.ref == LEDGER and result.status is PushStatus.REJECTED and final:
+        if result.status is PushStatus.REJECTED and final:
             return result.reason
     return None
 
@@ -117,7 +119,7 @@ def host_refusal(coord: Coord, reason: str) -> CoordError:
     name = remote_of(coord).name
     return CoordError(
         Kind.UNKNOWN,
-        f"{name} refuses the ledger: {reason}",
+        f"{name} refuses our refs: {reason}",
         next=f"ask the host to allow {refnames.LIVE}*, or: git config coord.refPrefix {refnames.BRANCH_PREFIX}",
         data={"remote": name, "reason": reason},
     )

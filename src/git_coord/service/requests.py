@@ -6,17 +6,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from git_coord.crypto.keys import Signer
+from git_coord.domain import chain
 from git_coord.domain.chain import AUTHOR, Head, Sealed
 from git_coord.domain.ids import Agent, Oid
 from git_coord.domain.merkle import GitObject, Tree, hash_object, parse_tree
+from git_coord.domain.placing import MAX_PLACED
 from git_coord.domain.statements import CLAIM_LIMIT, Operation
 from git_coord.domain.timestamps import format_stamp
 from git_coord.errors import CoordError, Kind
 from git_coord.store import refnames
-from git_coord.store.interface import ABSENT, RefUpdate, Swap
+from git_coord.store.interface import ABSENT, RefUpdate
 from git_coord.store.refnames import Family, Ref
 
 from .context import Coord
+from .moving import move
 from .records import opened_blobs, seal_operation
 from .retry import attempts
 
@@ -105,7 +108,7 @@ def draft(coord: Coord, make: Callable[[int], Operation], signer: Signer, reques
     mine = next((request for request in requests if request.agent == coord.me.agent), None)
     sealed = seal_operation(make(_next_seq(coord, mine)), signer)
     record = hash_object("blob", sealed.record, coord.store.algorithm)
-    names = {_name(seq): oid for seq, oid in mine.blobs.items()} if mine else {}
+    names = {_name(seq): oid for seq, oid in _worth_keeping(coord, mine).items()} if mine else {}
     parent = mine.value if mine and coord.settings.keeps_history else None
     commit, objects = flat_commit(coord, names | {_name(sealed.op.seq): record.oid}, sealed.op.at, parent)
     ref = refnames.owned(Family.REQUESTS, coord.me.agent)
@@ -150,7 +153,46 @@ def publish(
     """
     for _ in attempts(coord.clock, coord.jitter, seconds=PUBLISH_SECONDS):
         made = draft(coord, make, signer, read_requests(coord, fetched=False))
-        coord.store.write([*made.objects, *also(made.sealed)])
-        if coord.store.swap([made.update], f"publish {made.sealed.op.KIND}") is Swap.MOVED:
+        objects = [*made.objects, *also(made.sealed)]
+        coord.reach("before publish")
+        if move(coord, objects, [made.update], f"publish {made.sealed.op.KIND}"):
+            coord.reach("after publish")
             return made
-    raise CoordError(Kind.ERROR, f"the request ref of {coord.me.agent} stays locked", next="git coord doctor")
+    raise CoordError(Kind.ERROR, f"the request ref of {coord.me.agent} is never at rest", next="git coord doctor")
+
+
+def without_blockers(coord: Coord, operations: Sequence[Sealed]) -> list[Sealed]:
+    """Return one agent's operations without those that cannot be placed: each would end the turn of all after it."""
+    kept = list(operations)
+    while kept:
+        made = chain.extend(coord.known, kept, coord.store.algorithm)
+        placed = {entry.sealed.record for entry in made.placed} if made else set()
+        left = [sealed for sealed in kept if sealed.record not in placed]
+        if not left or len(placed) == MAX_PLACED:
+            break
+        kept.remove(min(left, key=lambda sealed: (sealed.op.seq, sealed.record)))
+    return kept
+
+
+def _worth_keeping(coord: Coord, mine: Request) -> dict[int, Oid]:
+    believed = [sealed for sealed in mine.operations.values() if sealed]
+    blocking = {sealed.op.seq for sealed in believed} - {s.op.seq for s in without_blockers(coord, believed)}
+    return {seq: oid for seq, oid in mine.blobs.items() if seq not in blocking}
+
+
+def withdraw(coord: Coord, sealed: Sealed) -> None:
+    """Take an operation that cannot be placed out of the agent's request ref, so that it stands in nobody's way.
+
+    The ref of a name that is not (or not any more) the acting key's goes away: it is its owner's to write.
+    """
+    member = coord.known.state.agents.get(sealed.op.agent)
+    for _ in attempts(coord.clock, coord.jitter, seconds=PUBLISH_SECONDS):
+        mine = next((r for r in read_requests(coord, fetched=False, only=sealed.op.agent)), None)
+        if mine is None:
+            return
+        names = {_name(seq): oid for seq, oid in mine.blobs.items() if seq != sealed.op.seq}
+        commit, objects = flat_commit(coord, names, sealed.op.at, mine.value if coord.settings.keeps_history else None)
+        is_ours = member is not None and coord.own_signer.key in {since.key for since in member.keys}
+        update = RefUpdate(mine.ref, commit if is_ours else ABSENT, mine.value)
+        if move(coord, objects, [update], "withdraw"):
+            return

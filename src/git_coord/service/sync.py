@@ -11,7 +11,8 @@ from git_coord.domain.ids import Oid
 from git_coord.domain.ledger import Refused
 from git_coord.domain.statements import Claim
 from git_coord.errors import CoordError, Kind
-from git_coord.store.interface import PushStatus, RefUpdate
+from git_coord.store import refnames
+from git_coord.store.interface import PushedRef, PushStatus, RefUpdate
 from git_coord.store.refnames import LEDGER, Family
 
 from .beat import beat_if_due, note_pushed
@@ -99,30 +100,43 @@ def _exchange(coord: Coord) -> int:
         updates = own_updates(coord)
         if made is None and not updates:
             return pushed
-        moved, reason = _push(coord, made, updates)
-        pushed += moved
-        if reason is not None:
-            before = coord.head.oid if coord.head else None
-            fetch_and_adopt(coord, SYNC_FAMILIES)
-            unmoved = unmoved + 1 if fetched_ledger(coord) == before else 0
-            if unmoved == MAX_UNMOVED:
-                raise host_refusal(coord, reason)
+        before = fetched_ledger(coord)
+        refused = _push(coord, made, updates)
+        pushed += len(updates) + (made is not None) - len(refused)
+        if not refused:
+            continue
+        if final := refused_by_host(refused):
+            raise host_refusal(coord, final)
+        _reread(coord, refused)
+        unmoved = unmoved + 1 if fetched_ledger(coord) == before else 0
+        if unmoved == MAX_UNMOVED:
+            raise host_refusal(coord, refused[0].reason)
     raise CoordError(Kind.UNKNOWN, f"{remote_of(coord).name} stays busy", next="git coord sync")
 
 
-def _push(coord: Coord, made: Extension | None, updates: list[RefUpdate]) -> tuple[int, str | None]:
-    """Push once; returns how many refs moved and the host's words for one that did not."""
+def _reread(coord: Coord, refused: list[PushedRef]) -> None:
+    """Fetch what was in the way: the ledger moved, or another clone of an agent of ours pushed its refs."""
+    parsed = [refnames.parse(result.ref) for result in refused]
+    families = {name.family for name in parsed if name}
+    fetch_and_adopt(coord, tuple({*SYNC_FAMILIES, *families}))
+    if Family.NOTES in families and coord.identity is not None and coord.signer is not None:
+        from .receipts import append  # noqa: PLC0415 - hardly ever needed
+
+        append(coord, ())  # joins the notes of both clones
+
+
+def _push(coord: Coord, made: Extension | None, updates: list[RefUpdate]) -> list[PushedRef]:
+    """Push once; returns what did not move."""
     moves = [RefUpdate(LEDGER, made.head.oid, coord.known.oid), *updates] if made else updates
     if made:
         coord.store.write(made.objects)
+    coord.reach("before push")
     results = remote_of(coord).push(moves)
+    coord.reach("after push")
     note_pushed(coord, results)
-    if final := refused_by_host(results):
-        raise host_refusal(coord, final)
     if made and results[0].status is not PushStatus.REJECTED:
         land(coord, made)
-    refused = [result.reason for result in results if result.status is PushStatus.REJECTED]
-    return len(results) - len(refused), refused[0] if refused else None
+    return [result for result in results if result.status is PushStatus.REJECTED]
 
 
 def picture_age(coord: Coord, families: Collection[Family] = ()) -> int | None:
