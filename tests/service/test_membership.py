@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.service.scene import REPO, Desk, Scene, again, trouble
 
-from git_coord.domain.ids import Session
+from git_coord.domain.ids import Agent, Session
 from git_coord.domain.statements import Listed
 from git_coord.errors import CoordError, Kind
 from git_coord.service import membership
@@ -189,7 +189,7 @@ def test_rejoin_moves_the_session_and_keeps_the_claims(scene: Scene) -> None:
     alpha.granted("a.txt")
     elsewhere = again(alpha, session=Session("other"))
     membership.rejoin(elsewhere.coord())
-    assert elsewhere.state().agents["alpha"].session == "other"
+    assert elsewhere.state().agents[alpha.agent].session == "other"
     assert elsewhere.release("a.txt").is_confirmed is True
     with pytest.raises(CoordError) as caught:
         alpha.claim("b.txt")
@@ -248,7 +248,7 @@ def test_a_rotation_needs_proof_that_the_new_key_is_at_hand(scene: Scene) -> Non
     with pytest.raises(CoordError):
         membership.rotate(alpha.coord(), _Impostor(scene))
     beta.sync()
-    assert beta.state().agents["alpha"].key == scene.signer("alpha").key
+    assert beta.state().agents[Agent("alpha")].key == scene.signer("alpha").key
     assert alpha.granted("a.txt").is_confirmed is True
 
 

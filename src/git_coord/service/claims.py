@@ -59,17 +59,26 @@ def claim(coord: Coord, wanted: Wanted) -> ClaimGranted | ClaimRefused:
         return ClaimRefused(found)
     offline = coord.settings.offline == "allow"
 
+    drawn: list[Nonce] = []
+
     def make(seq: int) -> Claim:
         op = operation(coord, Claim, seq, not_after=None, **_fields(wanted))
+        drawn.append(op.nonce)
         return op if offline else _with_deadline(op)
 
     try:
-        return _claimed(submit(coord, make))
+        submitted = submit(coord, make)
     except UnreachableError as trouble:
         return _unconfirmed(coord, trouble)
-    except KeyboardInterrupt:
-        cancel_last(coord)
+    except CoordError:
+        if drawn and _is_published(coord, drawn[-1]):
+            _take_back(coord, drawn[-1])
         raise
+    except KeyboardInterrupt:
+        if drawn:  # whether it was published cannot be told: it may have struck inside the swap
+            _take_back(coord, drawn[-1])
+        raise
+    return _claimed(submitted)
 
 
 def _fields(wanted: Wanted) -> dict[str, object]:
@@ -131,12 +140,20 @@ def cancel(coord: Coord, nonce: Nonce) -> None:
     publish(coord, lambda seq: operation(coord, Cancel, seq, op=nonce), coord.own_signer)
 
 
-def cancel_last(coord: Coord) -> None:
-    """Cancel the agent's newest pending claim, for a command that is interrupted before it knows the outcome."""
-    for request in read_requests(coord, fetched=False, only=coord.me.agent):
-        claims = [s for s in request.operations.values() if s is not None and isinstance(s.op, Claim)]
-        if claims:
-            cancel(coord, claims[-1].op.nonce)
+def _take_back(coord: Coord, nonce: Nonce) -> None:
+    """Cancel the last claim that a command drew and ends without; earlier ones of it were never published."""
+    try:
+        cancel(coord, nonce)
+    except CoordError as trouble:
+        coord.notice(f"the claim could not be taken back ({trouble.message}) and may still be granted")
+
+
+def _is_published(coord: Coord, nonce: Nonce) -> bool:
+    """Tell whether the request ref has, or the ledger has seen, the own operation with this nonce."""
+    requests = read_requests(coord, fetched=False, only=coord.me.agent)
+    waiting = {s.op.nonce for request in requests for s in request.operations.values() if s is not None}
+    claim = coord.known.state.claims.get(nonce)
+    return nonce in waiting or (claim is not None and claim.holder == coord.me.agent)
 
 
 def refused(outcome: Outcome | None) -> CoordError:
