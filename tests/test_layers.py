@@ -34,7 +34,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "adapters": BELOW_FRONT_ENDS,
     "watch": BELOW_FRONT_ENDS,
     "cli": (*BELOW_FRONT_ENDS, "hooks", "mcp", "adapters", "watch"),  # `git coord hooks`, `git coord mcp` start them
-    "__main__": ("cli",),
+    "__main__": ("cli", "store.ahead"),  # asks git before anything heavy is imported
 }
 FRONT_ENDS = {"cli", "hooks", "guard", "mcp", "adapters", "watch", "__main__"}
 TALK = (

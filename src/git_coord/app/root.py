@@ -13,7 +13,7 @@ from git_coord.domain.ids import Agent, Nonce, Session, is_agent, is_session
 from git_coord.errors import CoordError, Kind
 from git_coord.service.context import Coord, Identity, Settings
 from git_coord.service.files import CoordFiles
-from git_coord.store import refnames
+from git_coord.store import ahead, refnames
 from git_coord.store.git import Config, Git, Location, discover
 from git_coord.store.gitcli import GitStore
 from git_coord.store.interface import Remote
@@ -73,8 +73,9 @@ def open_app(
 
     Raises CoordError(ERROR) without a repository or with a configuration that cannot be used; USAGE for a bad name.
     """
-    location = discover(cwd, env)
-    git = location.git(env)
+    begun = ahead.take()
+    location = discover(cwd, env, begun)
+    git = location.git(env, begun=begun)
     config = git.config()
     clock = clock or SystemClock()
     plain = GitStore(git, location.object_format, sleep=clock.sleep)

@@ -108,6 +108,8 @@ def draft(coord: Coord, make: Callable[[int], Operation], signer: Signer, reques
     mine = next((request for request in requests if request.agent == coord.me.agent), None)
     sealed = seal_operation(make(_next_seq(coord, mine)), signer)
     record = hash_object("blob", sealed.record, coord.store.algorithm)
+    # What this process signed it need not verify: that would import all of `cryptography` for every claim.
+    coord.opened[record.oid] = sealed
     names = {_name(seq): oid for seq, oid in _worth_keeping(coord, mine).items()} if mine else {}
     parent = mine.value if mine and coord.settings.keeps_history else None
     commit, objects = flat_commit(coord, names | {_name(sealed.op.seq): record.oid}, sealed.op.at, parent)

@@ -47,9 +47,16 @@ class Git:
     """
 
     def __init__(
-        self, git_dir: StrPath | None, env: Mapping[str, str], cwd: StrPath | None = None, *, network: bool = False
+        self,
+        git_dir: StrPath | None,
+        env: Mapping[str, str],
+        cwd: StrPath | None = None,
+        *,
+        network: bool = False,
+        begun: dict[tuple[str, ...], Process] | None = None,
     ) -> None:
-        """Prepare to run git; nothing is run yet."""
+        """Prepare to run git; nothing is run yet. `begun` are processes that were started ahead, by their arguments."""
+        self._begun = {} if begun is None else begun
         self.git_dir = None if git_dir is None else os.path.abspath(git_dir)
         self.cwd = None if cwd is None else os.fspath(cwd)
         self._given = env
@@ -74,7 +81,7 @@ class Git:
         Raises CoordError(ERROR) with git's words when it fails and `check` is set, CoordError(UNKNOWN) when it takes
         longer than `timeout`; it and all its children are dead then.
         """
-        process = self.start(args, env=env)
+        process = self._begun.pop(tuple(args), None) or self.start(args, env=env)
         if stdin:
             process.send(stdin)
         try:
@@ -99,7 +106,7 @@ class Git:
 
     def config(self) -> Config:
         """Read the whole configuration as git sees it here, with one process."""
-        return Config(self.run(["config", "--list", "-z", "--show-scope"]).out)
+        return Config(self.run(CONFIG_QUESTION).out)
 
     def _found(self) -> str:
         if self._program is None:
@@ -155,12 +162,18 @@ class Location(NamedTuple):
     is_bare: bool
     is_inside_work_tree: bool
 
-    def git(self, env: Mapping[str, str], *, network: bool = False) -> Git:
+    def git(
+        self,
+        env: Mapping[str, str],
+        *,
+        network: bool = False,
+        begun: dict[tuple[str, ...], Process] | None = None,
+    ) -> Git:
         """Return git for this repository."""
-        return Git(self.git_dir, env, self.top or self.git_dir, network=network)
+        return Git(self.git_dir, env, self.top or self.git_dir, network=network, begun=begun)
 
 
-def discover(start: StrPath, env: Mapping[str, str]) -> Location:
+def discover(start: StrPath, env: Mapping[str, str], begun: dict[tuple[str, ...], Process] | None = None) -> Location:
     """Find the repository around `start` as git would; raises CoordError(ERROR) with git's words when there is none.
 
     Two departures, both for hooks. GIT_DIR alone makes git take `start` for the top of the worktree: where `start`
@@ -172,7 +185,7 @@ def discover(start: StrPath, env: Mapping[str, str]) -> Location:
         found = _locate(Git(None, env, start), check=False)
         if found is not None and found.git_dir == os.path.realpath(os.path.join(start, given)):
             return found
-    git = Git(None, env, start)
+    git = Git(None, env, start, begun=begun)
     kept = {name: env[name] for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR") if name in env}
     location = _locate(git, kept)
     assert location is not None
@@ -181,10 +194,12 @@ def discover(start: StrPath, env: Mapping[str, str]) -> Location:
 
 _FACTS = ("--show-object-format", "--is-bare-repository", "--is-inside-work-tree")
 _PATHS = ("--show-prefix", "--absolute-git-dir", "--git-common-dir", "--show-toplevel")
+WHERE_QUESTION = ("rev-parse", *_FACTS, *_PATHS)
+CONFIG_QUESTION = ("config", "--list", "-z", "--show-scope")
 
 
 def _locate(git: Git, env: Mapping[str, str] | None = None, *, check: bool = True) -> Location | None:
-    done = git.run(["rev-parse", *_FACTS, *_PATHS], check=False, env=env)
+    done = git.run(WHERE_QUESTION, check=False, env=env)
     lines = os.fsdecode(done.out).split("\n")[:-1]
     # Without a worktree the last question fails, which is an answer. (No `--path-format`: git has it from 2.31 only.)
     if len(lines) < len(_FACTS) or (done.code and lines[2] != "false"):

@@ -25,6 +25,8 @@ from .talk import CatFile, UpdateRef
 _PATIENCE = 1.0
 """Seconds of trying for a lock; git itself gives up after 0.1."""
 
+REFS_QUESTION = ("for-each-ref", "--format=%(objectname) %(refname)")
+
 
 class GitStore:
     """A repository through git processes; the ones that read and move refs stay, so a second use costs no start.
@@ -54,7 +56,7 @@ class GitStore:
         """Return the refs equal to a prefix, or below one that ends in a slash."""
         if not prefixes:
             return {}
-        lines = self.git.run(["for-each-ref", "--format=%(objectname) %(refname)", *prefixes]).out
+        lines = self.git.run([*REFS_QUESTION, *prefixes]).out
         rows = (line.partition(" ") for line in os.fsdecode(lines).splitlines())
         # Git also lists what is below a pattern that does not end in a slash.
         below = tuple(prefix for prefix in prefixes if prefix.endswith("/"))

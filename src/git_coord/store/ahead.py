@@ -1,0 +1,37 @@
+"""Questions put to git while Python still imports the command: on two cores the answers cost nothing then.
+
+Only for what every command asks first, in a repository found from the current directory; with GIT_DIR or its like set
+(a hook, a script) nothing is asked ahead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+
+from git_coord.errors import CoordError
+from git_coord.process import Process
+
+from .git import CONFIG_QUESTION, WHERE_QUESTION, Git
+from .gitcli import REFS_QUESTION
+from .refnames import ALL_PREFIXES
+
+BLOCKING = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE")
+_begun: dict[tuple[str, ...], Process] = {}
+
+
+def begin(env: Mapping[str, str]) -> None:
+    """Start the questions in the current directory; a failure to start shows when they are asked in earnest."""
+    if any(env.get(name) for name in BLOCKING):
+        return
+    git = Git(None, env)
+    with suppress(CoordError):
+        for question in (WHERE_QUESTION, CONFIG_QUESTION, (*REFS_QUESTION, *ALL_PREFIXES)):
+            _begun[question] = git.start(question)
+
+
+def take() -> dict[tuple[str, ...], Process]:
+    """Hand over what was begun, once."""
+    begun = dict(_begun)
+    _begun.clear()
+    return begun
