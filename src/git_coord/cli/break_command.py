@@ -22,7 +22,7 @@ def command(token: tuple[str, ...], reason: str, as_json: bool, agent: str | Non
     app, output = options.means(as_json, agent)
     tokens, others = resources.tokens_and_names([t if t.startswith("#") else f"#{t}" for t in token])
     if others:
-        raise CoordError(Kind.USAGE, f"{others[0]} is not a token like #1042", next="git coord status")
+        raise CoordError(Kind.USAGE, f"{others[0][1:]} is not a token like #1042", next="git coord status")
     open_ledger(app.coord)
     freshen(app.coord, is_local=False)
     state, _ = view(app.coord)

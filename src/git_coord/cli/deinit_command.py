@@ -39,6 +39,8 @@ def _refuse_loss(app: App) -> None:
     held = [claim for agent in agents_here(app) for claim in state.held_by(agent)]
     if held:
         names = ", ".join(f"#{claim.token} of {claim.holder}" for claim in held)
-        raise CoordError(Kind.ERROR, f"claims are still held here: {names}", next="git coord release --all")
+        is_mine = app.coord.identity is not None and any(claim.holder == app.coord.me.agent for claim in held)
+        step = "git coord release --all" if is_mine else "git coord deinit --abandon"
+        raise CoordError(Kind.ERROR, f"claims are still held here: {names}", next=step)
     if pending(app.coord, read_requests(app.coord, fetched=False)):
         raise CoordError(Kind.ERROR, "operations here are not synced yet", next="git coord sync")

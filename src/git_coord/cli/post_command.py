@@ -7,6 +7,7 @@ import click
 from git_coord.app import App
 from git_coord.domain.announcements import POST_STATES
 from git_coord.domain.ids import Agent, Nonce, is_agent
+from git_coord.domain.text import is_clean_line
 from git_coord.errors import CoordError, Kind
 from git_coord.service import posts
 from git_coord.service.ledger import open_ledger, view
@@ -58,7 +59,8 @@ def _line(words: tuple[str, ...], status: str | None, text: str | None) -> str:
     line = " ".join(words)
     if not line.strip():
         raise CoordError(Kind.USAGE, "a post needs a text")
-    options.clean_line(click.get_current_context(), command.params[0], line)
+    if not is_clean_line(line):
+        raise CoordError(Kind.USAGE, "TEXT must be one line of at most 500 characters without control characters")
     return line
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from git_coord.service.posts import board
+from git_coord.service.remote_ledger import ROSTER_FAMILIES
 from git_coord.service.sync import freshen
 
 from . import options, render
@@ -18,7 +19,8 @@ from .status_command import post_line, post_object
 def command(is_all: bool, is_local: bool, as_json: bool, agent: str | None) -> int:
     """Show what agents posted, the oldest first."""
     app, output = options.means(as_json, agent)
-    age = freshen(app.coord, is_local=is_local)
+    # The stamp of a whole exchange counts here: a mere claim also agrees with the remote, but reads no posts.
+    age = freshen(app.coord, is_local=is_local, families=ROSTER_FAMILIES)
     shown = [posted for posted in board(app.coord) if is_all or posted.post.status in ("open", "taken")]
     now = app.coord.clock.now()
     if output.is_json:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import click
 
 from git_coord.app import App
-from git_coord.domain.items import Item
+from git_coord.domain.items import Item, ItemKind
 from git_coord.domain.ledger import Change
+from git_coord.domain.state import LiveClaim
 from git_coord.errors import CoordError, Kind
 from git_coord.service import claims, query, selection
 from git_coord.service.ledger import open_ledger, view
@@ -66,15 +67,16 @@ def select(app: App, names: list[str], globs: tuple[str, ...], is_all: bool) -> 
 
 def _warn_uncommitted(app: App, output: Output, chosen: selection.Selection) -> None:
     """Say which released files still have changes that nobody else can see."""
-    names = [item.name for claim, positions in chosen.claims for item in _meant(claim.items, positions)]
+    meant = [item for claim, positions in chosen.claims for item in _meant(claim, positions)]
+    names = [item.name for item in meant if item.kind is ItemKind.PATH]
     dirty = app.worktree.uncommitted(names)
     if dirty:
         more = f" and {len(dirty) - 5} more" if len(dirty) > 5 else ""
         output.talk(f"git coord: uncommitted changes in {', '.join(dirty[:5])}{more}")
 
 
-def _meant(items: tuple[Item, ...], positions: tuple[int, ...] | None) -> list[Item]:
-    return [item for i, item in enumerate(items) if positions is None or i in positions]
+def _meant(claim: LiveClaim, positions: tuple[int, ...] | None) -> list[Item]:
+    return [item for i, item in claim.live() if positions is None or i in positions]
 
 
 def tell(app: App, output: Output, word: str, done: claims.Changed) -> int:

@@ -92,7 +92,7 @@ def claim_object(held: Held) -> dict[str, Any]:
         "token": claim.token if held.is_confirmed else None,
         "confirmed": held.is_confirmed,
         "agent": claim.holder,
-        "items": [item_object(item) for _, item in claim.live()],
+        "items": [item_object(item) | {"blob": claim.pins[i]} for i, item in claim.live()],
         "purpose": claim.purpose,
         "lease": claim.lease,
         "ttl": claim.ttl,

@@ -1,0 +1,128 @@
+"""`git coord break` and `git coord policy`: what needs a policy key, and who gets in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.words import hints, plain_json, said, type_in
+from tests.helpers import Repo, new_repo
+
+
+@pytest.fixture
+def person(tmp_path: Path, env: dict[str, str]) -> Path:
+    """Return a person's SSH key, in a folder of its own."""
+    return _key(Repo(tmp_path, env), "person")
+
+
+def _key(repo: Repo, name: str) -> Path:
+    path = repo.path / name
+    repo.run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", str(path), check=True)
+    return path
+
+
+def _ledger_of(person: Path, env: dict[str, str], *options: str) -> Repo:
+    repo = new_repo(person.parent / "repo", env)
+    repo.commit("first", a="1")
+    assert repo.coord("init", "--agent", "alpha", *options).code == 0
+    return repo
+
+
+def _fingerprint(repo: Repo, path: Path) -> str:
+    return repo.run("ssh-keygen", "-lf", str(path), check=True).out.split()[1]
+
+
+def _second(repo: Repo) -> Repo:
+    other = repo.worktree("beta")
+    assert other.coord("init", "--agent", "beta").code == 0
+    return other
+
+
+def test_the_signing_key_of_a_person_becomes_the_policy_key(person: Path, env: dict[str, str]) -> None:
+    repo = Repo(person.parent, env)
+    for key, value in (("gpg.format", "ssh"), ("user.signingKey", f"{person}.pub")):
+        repo.git("config", "--global", key, value)
+    made = _ledger_of(person, env)
+    assert f"policy key {_fingerprint(repo, person)}\n" in made.coord("policy").out
+    made.coord_json("claim", "a")
+    other = _second(made)
+    done = other.coord("break", "#1", "-m", "alpha left")
+    assert said(done) == (0, "broken #1 of alpha   a\n", "")
+    assert other.coord_json("claim", "a")["token"] == 2
+
+
+def test_a_policy_key_can_be_named_at_birth(person: Path, env: dict[str, str]) -> None:
+    repo = _ledger_of(person, env, "--policy-key", str(person))
+    repo.coord_json("claim", "a")
+    answer = _second(repo).coord_json("break", "1", "-m", "gone")
+    assert [(claim["agent"], claim["token"]) for claim in answer["claims"]] == [("alpha", 1)]
+    assert repo.coord_json("release", "a", code=4)["code"] == "lost"
+
+
+def test_without_a_policy_key_nothing_is_broken(pair: tuple[Repo, Repo]) -> None:
+    alpha, beta = pair
+    alpha.coord_json("claim", "a")
+    answer = beta.coord_json("break", "#1", "-m", "mine now", code=4)
+    assert (answer["code"], answer["message"]) == ("lost", "the key here is not one of the policy's")
+    assert beta.coord_json("check", "a", code=3)["resources"][0]["holder"] == "alpha"
+
+
+def test_breaking_needs_a_reason_and_a_token(alone: Repo) -> None:
+    assert alone.coord_json("break", "#1", code=2)["message"] == "missing option '-m' / '--reason'"
+    done = alone.coord("break", "src/a", "-m", "x")
+    assert said(done) == (2, "", "git coord: src/a is not a token like #1042\nnext   git coord status\n")
+    assert type_in(alone, hints(done)[0]).code == 0
+    assert alone.coord_json("break", "#7", "-m", "x", code=4)["message"] == "#7 is not held by anybody"
+
+
+def test_the_policy_is_shown_in_words_and_as_json(alone: Repo) -> None:
+    assert said(alone.coord("policy")) == (
+        0,
+        "join       open\npolicy key <key>\nmax lease  7 d\ntakeover   gated\nnames      compare as typed\n",
+        "",
+    )
+    answer = alone.coord_json("policy")
+    assert answer.pop("admins")[0].startswith("ssh-ed25519 ")
+    assert answer == {
+        "ok": True,
+        "join": "open",
+        "listed": [],
+        "max_lease": 604800,
+        "takeover": "gated",
+        "void": [],
+        "fold": "none",
+        "skew": 60,
+    }
+
+
+def test_under_a_listed_policy_only_the_keys_of_the_file_join(person: Path, env: dict[str, str]) -> None:
+    repo = _ledger_of(person, env)
+    gamma = _key(Repo(person.parent, env), "gamma")
+    signers = person.parent / "signers"
+    public = gamma.with_suffix(".pub").read_text()
+    signers.write_text(f'gamma namespaces="git-coord" {public}alpha {Path(f"{person}.pub").read_text()}')
+    assert plain_json(repo.coord_json("policy", "--listed", str(signers)))["join"] == "listed"
+    assert repo.coord("policy").out.startswith("join       listed (2 keys)\n")
+    other = repo.worktree("other")
+    answer = other.coord_json("init", "--agent", "delta", code=4)
+    assert answer["message"].startswith("delta cannot join: ")
+    welcome = repo.worktree("third")
+    welcome.git("config", "extensions.worktreeConfig", "true")
+    welcome.git("config", "--worktree", "coord.key", str(gamma))
+    assert welcome.coord("init", "--agent", "gamma").code == 0
+    assert repo.coord_json("policy", "--open")["listed"] == []
+
+
+def test_policy_keys_and_limits_can_be_changed(person: Path, env: dict[str, str]) -> None:
+    repo = _ledger_of(person, env)
+    changed = repo.coord_json("policy", "--add-admin", f"{person}.pub", "--max-lease", "1h", "--takeover", "never")
+    assert (len(changed["admins"]), changed["max_lease"], changed["takeover"]) == (2, 3600, "never")
+    assert repo.coord_json("claim", "a", code=2)["message"] == "a lease of 7200 s is not between 1 s and 3600 s here"
+    own = Path(repo.coord("whoami").out.splitlines()[2].split()[-1])
+    assert len(repo.coord_json("policy", "--remove-admin", f"{own}.pub")["admins"]) == 1
+    assert repo.coord_json("policy", "--open", code=4)["code"] == "lost"
+    repo.git("config", "coord.policyKey", str(person))
+    assert repo.coord_json("policy", "--max-lease", "4h")["max_lease"] == 14400
+    refusal = repo.coord_json("policy", "--remove-admin", f"{person}.pub", code=2)
+    assert refusal["message"] == "a policy needs at least one key"

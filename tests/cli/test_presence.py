@@ -1,0 +1,119 @@
+"""`git coord presence`, `post` and `posts`: who is here and what they say."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.words import forget_sync, plain_json, said, type_in
+from tests.helpers import Repo
+
+
+def test_presence_is_set_in_words_and_shown_to_others(pair: tuple[Repo, Repo]) -> None:
+    alpha, beta = pair
+    assert said(alpha.coord("presence", "set", "busy", "-m", "fix string escapes", "--queue", "2")) == (
+        0,
+        "alpha is busy\n",
+        "",
+    )
+    alpha.coord_json("sync")
+    assert said(beta.coord("presence")) == (
+        0,
+        "alpha        busy   <age>  main  fix string escapes\n"
+        "beta         online <age>  main\n"
+        "as of <age> ago, origin\n".replace("busy   <age>", "busy <age>"),
+        "",
+    )
+    agents = plain_json(beta.coord_json("presence"))["agents"]
+    assert agents[0] == {
+        "agent": "alpha",
+        "state": "busy",
+        "since": "<stamp>",
+        "at": "<stamp>",
+        "ttl": 900,
+        "task": None,
+        "note": "fix string escapes",
+        "queue": 2,
+        "branch": "main",
+        "future": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("word", "state"),
+    [("start", "online"), ("ready", "online"), ("standby", "dormant"), ("pause", "dormant"), ("end", "offline")],
+)
+def test_words_of_harnesses_mean_one_of_the_states(alone: Repo, word: str, state: str) -> None:
+    answer = plain_json(alone.coord_json("presence", "set", word))
+    assert answer == {"ok": True, "agent": "alpha", "state": state, "since": "<stamp>"}
+
+
+def test_options_before_the_subcommand_count_too(alone: Repo) -> None:
+    for line in (
+        ["--json", "presence", "set", "busy"],
+        ["presence", "--json", "set", "busy"],
+        ["presence", "set", "busy", "--json"],
+        ["--json", "--agent", "alpha", "presence", "set", "busy"],
+    ):
+        assert alone.coord(*line).out.startswith('{"agent":"alpha","ok":true'), line
+    assert '"agent":"ghost"' not in alone.coord("--agent", "ghost", "presence", "--agent", "alpha", "--json").out
+    assert alone.coord_json("--agent", "ghost", "claim", "a", code=1)["next"] is not None
+
+
+def test_an_unknown_state_is_wrong_usage(alone: Repo) -> None:
+    answer = alone.coord_json("presence", "set", "sleeping", code=2)
+    assert answer["message"].startswith("invalid value for 'STATE': 'sleeping' is not one of 'busy', ")
+    assert answer["next"] == "git coord presence set -h"
+
+
+def test_a_post_is_written_updated_and_removed(pair: tuple[Repo, Repo]) -> None:
+    alpha, beta = pair
+    alpha.coord_json("claim", "src")
+    beta.coord_json("sync")
+    done = beta.coord("post", "--to", "alpha", "--claim", "#1", "need", "src/lexer/scan.py")
+    assert said(done) == (0, "<id>  beta to alpha  open <age>   need src/lexer/scan.py\n", "")
+    name = done.out.split()[0]
+    beta.coord_json("sync")
+    assert said(alpha.coord("posts")) == (
+        0,
+        "<id>  beta to alpha  open <age>   need src/lexer/scan.py\nas of <age> ago, origin\n",
+        "",
+    )
+    answer = alpha.coord_json("post", "update", name, "--status", "taken", code=4)
+    assert (answer["message"], answer["next"]) == (f"post {name} is beta's", "git coord posts")
+    assert type_in(alpha, answer["next"]).code == 0
+    changed = beta.coord_json("post", "update", name, "--status", "taken", "-m", "thanks")
+    assert (changed["status"], changed["text"]) == ("taken", "thanks")
+    beta.coord_json("post", "update", name, "--status", "done")
+    assert [post["id"] for post in beta.coord_json("posts")["posts"]] == []
+    assert [post["status"] for post in beta.coord_json("posts", "--all")["posts"]] == ["done"]
+    assert said(beta.coord("post", "remove", name))[1] == "removed  <id>  beta to alpha  done <age>   thanks\n"
+    beta.coord_json("sync")
+    forget_sync(alpha)
+    assert alpha.coord_json("posts", "--all")["posts"] == []
+
+
+def test_posts_as_json_have_the_documented_fields(alone: Repo) -> None:
+    alone.coord_json("post", "hello")
+    post = {"id": "<id>", "agent": "alpha", "status": "open", "text": "hello", "to": None, "at": "<stamp>"}
+    assert plain_json(alone.coord_json("posts")) == {"ok": True, "posts": [post], "as_of": "<stamp>"}
+    assert plain_json(alone.coord_json("post", "hello")) == {"ok": True, **post}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ([""], 2, "a post needs a text"),
+        (["a\nb"], 2, "TEXT must be one line of at most 500 characters without control characters"),
+        (["x" * 501], 2, "TEXT must be one line of at most 500 characters without control characters"),
+        (["--to", "nobody", "x"], 2, "no agent 'nobody' here"),
+        (["--claim", "#9", "x"], 2, "no live claim #9"),
+        (["hello", "--status", "done"], 2, "--status and -m go with: update ID"),
+        (["update"], 2, "update which post? Give its ID"),
+        (["update", "abc"], 2, "give --status or -m"),
+        (["remove", "abc"], 4, "there is no post abc"),
+    ],
+    ids=lambda value: " ".join(value)[:20] if isinstance(value, list) else None,
+)
+def test_a_post_that_cannot_be_is_refused(alone: Repo, arguments: list[str], code: int, message: str) -> None:
+    assert alone.coord_json("post", *arguments, code=code)["message"] == message
+    assert alone.coord_json("posts", "--all")["posts"] == []

@@ -1,0 +1,56 @@
+"""`git coord rejoin` and `rotate`: which session and which key an agent works with."""
+
+from __future__ import annotations
+
+from tests.cli.words import plain_json, said
+from tests.helpers import Repo
+
+
+def test_another_session_is_refused_until_it_rejoins_and_then_the_first_is(alone: Repo) -> None:
+    alone.coord_json("claim", "a", "b")
+    other = alone.worktree("other", agent="alpha")
+    answer = other.coord_json("claim", "c", code=4)
+    assert answer["code"] == "lost"
+    assert answer["message"] == f"alpha is at work in another session ({answer['session']})"
+    assert said(other.coord("rejoin")) == (0, "alpha is here now\n  #1  until <time>   a  b\n", "")
+    assert other.coord_json("claim", "c")["token"] == 2
+    assert alone.coord_json("release", "a", code=4)["code"] == "lost"
+    assert [claim["token"] for claim in alone.coord_json("rejoin")["claims"]] == [1, 2]
+    alone.coord_json("release", "--all")
+    assert said(alone.coord("rejoin")) == (0, "alpha is here now\n  holds nothing\n", "")
+
+
+def test_the_session_of_the_environment_counts(alone: Repo) -> None:
+    named = alone.with_env(GIT_COORD_SESSION="work-7")
+    assert named.coord_json("claim", "a", code=4)["agent"] == "alpha"
+    assert named.coord_json("rejoin")["session"] == "work-7"
+    assert "(not the current one: git coord rejoin)" in alone.coord("whoami").out
+    assert named.coord_json("claim", "a")["token"] == 1
+    bad = alone.with_env(GIT_COORD_SESSION="a b").coord_json("claim", "a", code=2)
+    assert bad["message"] == "GIT_COORD_SESSION is not a plain word of at most 128 characters"
+
+
+def test_an_empty_variable_counts_as_unset(alone: Repo) -> None:
+    empty = alone.with_env(GIT_COORD_AGENT="", GIT_COORD_SESSION="")
+    assert empty.coord_json("claim", "a")["agent"] == "alpha"
+
+
+def test_rotation_replaces_the_key_and_keeps_the_claims(pair: tuple[Repo, Repo]) -> None:
+    alpha, beta = pair
+    alpha.coord_json("claim", "a")
+    before = alpha.coord_json("whoami")["key"]
+    done = alpha.coord("rotate")
+    assert said(done) == (0, "alpha signs with <key> now\n  was      <key>\n", "")
+    after = alpha.coord_json("whoami")
+    assert before in done.out
+    assert after["key"] != before
+    assert after["member"] is True
+    assert alpha.coord_json("release", "a")["claims"][0]["token"] == 1
+    assert beta.coord_json("claim", "a")["token"] == 2
+    assert plain_json(alpha.coord_json("rotate")) == {"ok": True, "agent": "alpha", "key": "<key>", "old_key": "<key>"}
+
+
+def test_a_key_of_ones_own_is_not_replaced(alone: Repo) -> None:
+    alone.git("config", "coord.key", alone.coord("whoami").out.splitlines()[2].split()[-1])
+    answer = alone.coord_json("rotate", code=1)
+    assert (answer["message"], answer["next"]) == ("coord.key names a key of your own", "git config --unset coord.key")
