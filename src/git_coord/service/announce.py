@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from git_coord.crypto.record import open_record, seal
+from git_coord.crypto.record import seal
 from git_coord.domain.announcements import Announcement, Posts, Presence, Receipt, parse_announcement
 from git_coord.domain.chain import Head
 from git_coord.domain.ids import Agent, Oid
@@ -28,34 +28,37 @@ Make = Callable[[Any, int], Announcement]
 """From the present record (of the family's kind, or None) and the next `seq` to the new record."""
 
 
-def read_all(coord: Coord, family: Family) -> dict[Agent, Announcement]:
-    """Return each member's newest believable record of a family, the fetched and the live ones together."""
+def read_all(coord: Coord, family: Family, head: Head | None = None) -> dict[Agent, Announcement]:
+    """Return each member's newest believable record of a family, the fetched and the live ones together.
+
+    Members are those at `head`, without it at the head this process verified.
+    """
     found: dict[Agent, Announcement] = {}
     for is_fetched in (True, False):
-        for agent, record in _read(coord, family, is_fetched):
+        for agent, record in _read(coord, family, is_fetched, head or coord.known):
             if agent not in found or found[agent].seq < record.seq:
                 found[agent] = record
     return found
 
 
-def _read(coord: Coord, family: Family, is_fetched: bool) -> list[tuple[Agent, Announcement]]:
+def _read(coord: Coord, family: Family, is_fetched: bool, head: Head) -> list[tuple[Agent, Announcement]]:
     refs = coord.store.refs(refnames.prefix(family, fetched=is_fetched))
     named = [(name.agent, oid) for ref, oid in sorted(refs.items()) if (name := refnames.parse(ref)) and name.agent]
     blobs = coord.store.read([f"{oid}:{FILES[family]}" for _, oid in named], RECORD_LIMIT) if named else []
     found = []
     for (agent, _), blob in zip(named, blobs, strict=True):
-        if blob is not None and (record := believed(coord.known, agent, blob.data, KINDS[family])) is not None:
+        if blob is not None and (record := believed(coord, head, agent, blob.data, KINDS[family])) is not None:
             found.append((agent, record))
     return found
 
 
 def believed(
-    head: Head, agent: Agent, record: bytes, cls: type[Presence] | type[Posts] | type[Receipt]
+    coord: Coord, head: Head, agent: Agent, record: bytes, cls: type[Presence] | type[Posts] | type[Receipt]
 ) -> Announcement | None:
     """Return the record when it is this agent's, of this ledger, and signed by a key the agent has or had."""
     member = head.state.agents.get(agent)
     try:
-        opened = open_record(record, cls.LIMIT)
+        opened = coord.remembered.open(record, cls.LIMIT)
         statement = parse_announcement(opened.statement, cls)
     except CoordError:
         return None

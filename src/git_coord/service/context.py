@@ -15,6 +15,7 @@ from git_coord.store.interface import Remote, Store
 from git_coord.store.refnames import Ref
 
 from .files import CoordFiles
+from .remembered import Remembered
 
 
 class Identity(NamedTuple):
@@ -59,10 +60,16 @@ class Coord:
     outcomes: dict[OpId, Placed] = field(default_factory=dict)
     """What became of operations seen being placed."""
     opened: dict[Oid, Sealed | None] = field(default_factory=dict)
+    """Requests and operations opened by this process, by blob id; None for what cannot be believed."""
+    remembered: Remembered = field(init=False)
     stored: set[Oid] = field(default_factory=set)
     """Ledger commits whose objects this process wrote, so that a retry does not write them again."""
     fetched_at: float | None = None
     """`clock.monotonic()` of the fetch that this command made, None before."""
+
+    def __post_init__(self) -> None:
+        """Open the memory of verified records."""
+        self.remembered = Remembered(self.files)
 
     @property
     def me(self) -> Identity:

@@ -11,7 +11,7 @@ from git_coord.domain.state import State
 from git_coord.errors import CoordError, Kind
 from git_coord.store import refnames
 from git_coord.store.interface import ABSENT, Absent, RefUpdate, Swap
-from git_coord.store.refnames import LEDGER, SEEN, Ref
+from git_coord.store.refnames import LEDGER, SEEN, Family, Ref
 
 from .adopt import Walk, load_head, walk
 from .context import Coord
@@ -143,13 +143,17 @@ def check_anchors(coord: Coord, done: Walk) -> None:
 
 
 def coord_anchors(coord: Coord, head: Head) -> Iterable[tuple[Agent, Oid]]:
-    """Yield the heads that validly signed requests of members name."""
+    """Yield the heads that validly signed requests, heartbeats and posts of members name."""
+    from .announce import read_all  # noqa: PLC0415 - only on a clone without memory
+
     for is_fetched in (True, False):
         for request in read_requests(coord, fetched=is_fetched):
             for sealed in request.operations.values():
                 member = head.state.agents.get(request.agent)
                 if sealed and member and sealed.op.head and sealed.key in {since.key for since in member.keys}:
                     yield request.agent, sealed.op.head
+    for family in (Family.PRESENCE, Family.POSTS):
+        yield from ((agent, record.head) for agent, record in read_all(coord, family, head).items() if record.head)
 
 
 def place_locally(coord: Coord, made: Extension) -> bool:

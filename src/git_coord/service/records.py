@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from git_coord.crypto.keys import Signer
-from git_coord.crypto.record import open_record, seal
+from git_coord.crypto.record import OpenedRecord, open_record, seal
 from git_coord.crypto.sshsig import ROTATE_NAMESPACE, decode_armor
 from git_coord.crypto.verify import verify
 from git_coord.domain.chain import Sealed
@@ -15,14 +15,17 @@ from git_coord.errors import CoordError, Kind
 
 from .context import Coord
 
+Opener = Callable[[bytes, int], OpenedRecord]
+"""How a record is opened: verified, or remembered from when it was."""
 
-def open_operation(record: bytes) -> Sealed:
+
+def open_operation(record: bytes, opener: Opener = open_record) -> Sealed:
     """Return the operation of a record whose signature verifies.
 
     Whether the key may sign for the agent is decided at a ledger position (`domain.placing.fault`). Raises
     CoordError(UNTRUSTED) for anything else.
     """
-    opened = open_record(record, CLAIM_LIMIT)
+    opened = opener(record, CLAIM_LIMIT)
     op = parse_operation(opened.statement)
     if len(record) > op.LIMIT:
         raise CoordError(Kind.UNTRUSTED, f"{op.KIND} of {len(record)} bytes is larger than {op.LIMIT}")
@@ -62,15 +65,15 @@ def seal_operation(op: Operation, signer: Signer) -> Sealed:
     return Sealed(record, op, signer.key)
 
 
-def opened_blobs(coord: Coord, blobs: Iterable[GitObject | None]) -> list[Sealed | None]:
+def opened_blobs(coord: Coord, blobs: Iterable[GitObject | None], opener: Opener = open_record) -> list[Sealed | None]:
     """Return each blob's operation, None for one that cannot be believed; remembered by blob id for this process."""
-    return [None if blob is None else _opened(coord, blob) for blob in blobs]
+    return [None if blob is None else _opened(coord, blob, opener) for blob in blobs]
 
 
-def _opened(coord: Coord, blob: GitObject) -> Sealed | None:
+def _opened(coord: Coord, blob: GitObject, opener: Opener) -> Sealed | None:
     if blob.oid not in coord.opened:
         try:
-            coord.opened[blob.oid] = open_operation(blob.data) if blob.type == "blob" else None
+            coord.opened[blob.oid] = open_operation(blob.data, opener) if blob.type == "blob" else None
         except CoordError:
             coord.opened[blob.oid] = None
     return coord.opened[blob.oid]

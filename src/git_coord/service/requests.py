@@ -71,7 +71,7 @@ def _unplaced(head: Head | None, agent: Agent, blobs: dict[int, Oid]) -> dict[in
 def _open(coord: Coord, requests: list[Request]) -> None:
     wanted = [oid for request in requests for oid in request.blobs.values() if oid not in coord.opened]
     blobs = coord.store.read(wanted, CLAIM_LIMIT) if wanted else []
-    opened_blobs(coord, blobs)
+    opened_blobs(coord, blobs, coord.remembered.open)
     for request in requests:
         for seq, oid in request.blobs.items():
             sealed = coord.opened.get(oid)
@@ -166,7 +166,7 @@ def publish(
 def without_blockers(coord: Coord, operations: Sequence[Sealed]) -> list[Sealed]:
     """Return one agent's operations without those that cannot be placed: each would end the turn of all after it."""
     kept = list(operations)
-    while kept:
+    while len(kept) > 1:  # one alone is in nobody's way
         made = chain.extend(coord.known, kept, coord.store.algorithm)
         placed = {entry.sealed.record for entry in made.placed} if made else set()
         left = [sealed for sealed in kept if sealed.record not in placed]
