@@ -20,6 +20,8 @@ from git_coord.service.membership import Birth, Founding, found_or_adopt, join, 
 from git_coord.service.presence import Wish, set_presence
 from git_coord.service.remote_ledger import LEDGER_FAMILIES, fetch_and_adopt
 from git_coord.service.sync import sync
+from git_coord.service.team import load_team
+from git_coord.store import refnames
 
 from .root import App, file_signer, identify, key_path
 
@@ -50,6 +52,7 @@ def set_up(app: App, wanted: str | None, policy_key: str | None) -> SetUp:
 
     Raises CoordError(UNKNOWN) when the remote gives no answer, CoordError(LOST) when the name is taken.
     """
+    pin(app)
     had = open_ledger(app.coord) is not None
     if app.coord.remote is not None:
         fetch_and_adopt(app.coord, LEDGER_FAMILIES)
@@ -84,6 +87,12 @@ def _ledger(app: App, name: str, policy_key: str | None) -> tuple[str, Founding,
     person = _persons_key(app, policy_key)
 
     def birth() -> Birth:
+        if app.coord.settings.pinned_root or pinned_by_team(app):
+            raise CoordError(
+                Kind.UNTRUSTED,
+                f"{app.remote_name or 'this clone'} has no ledger, but .coord.toml pins one",
+                next="git fetch, or ask who removed it; without a ledger for good: take [ledger] out of .coord.toml",
+            )
         drafted.append(_new_uuid())
         key = person if person is not None else _key(app, drafted[0], name)[0]
         return Birth(drafted[0], _fold(app), key)
@@ -93,6 +102,20 @@ def _ledger(app: App, name: str, policy_key: str | None) -> tuple[str, Founding,
     if drafted and drafted[0] != repo:
         shutil.rmtree(os.path.dirname(key_path(app, drafted[0], name)), ignore_errors=True)
     return repo, founding, founding is Founding.NEW and person is None
+
+
+def pinned_by_team(app: App) -> str | None:
+    """Return the UUID of the ledger that this worktree's `.coord.toml` pins."""
+    return load_team(app.location.top)[0].repo if app.location.top else None
+
+
+def pin(app: App) -> None:
+    """Let a clone without a ledger adopt only the one that its `.coord.toml` pins, when it does."""
+    if app.location.top is None or app.coord.store.refs(refnames.SEEN):
+        return
+    team = load_team(app.location.top)[0]
+    kept = app.coord.settings.pinned_repo
+    app.coord.settings = app.coord.settings._replace(pinned_repo=team.repo or kept, pinned_root=team.root)
 
 
 def _new_uuid() -> str:
