@@ -100,9 +100,14 @@ def _check_ttl(coord: Coord, ttl: int) -> None:
 def _known_conflicts(coord: Coord, items: Sequence[Item]) -> tuple[Conflict, ...]:
     """Return conflicts that stand before anything is published; final only after a fetch in this command."""
     found = conflicts(coord.known.state, coord.me.agent, items)
-    if not found or coord.remote is None or coord.fetched_at is not None or coord.settings.offline == "allow":
+    if not found or coord.remote is None or coord.fetched_at is not None:
         return found
-    fetch_and_adopt(coord, LEDGER_FAMILIES)
+    try:
+        fetch_and_adopt(coord, LEDGER_FAMILIES)
+    except CoordError as trouble:
+        if trouble.kind is not Kind.UNKNOWN or coord.settings.offline != "allow":
+            raise
+        return found
     return conflicts(coord.known.state, coord.me.agent, items)
 
 

@@ -19,6 +19,7 @@ from git_coord.store.refnames import LEDGER, SEEN
 from .beat import beat_if_due, note_pushed
 from .context import Coord
 from .ledger import candidates, fetched_ledger, open_ledger, place_locally, take_extension
+from .losses import tell_losses, waiting
 from .moving import move
 from .remote_ledger import (
     LEDGER_FAMILIES,
@@ -78,6 +79,15 @@ def submit(coord: Coord, make: Callable[[int], Operation], signer: Signer | None
     if coord.remote is None:
         return _submit_locally(coord, make, by)
     beat_if_due(coord)
+    waited = waiting(coord)
+    try:
+        return _submit_to_remote(coord, make, by)
+    finally:
+        tell_losses(coord, waited)
+
+
+def _submit_to_remote(coord: Coord, make: Callable[[int], Operation], by: Signer) -> Submitted:
+    """Publish and place; the sequence number may belong to another clone's operation by then, which is no obstacle."""
     for _ in range(OVERTAKEN_TRIES):
         made = publish(coord, make, by, also=_guess(coord))
         try:

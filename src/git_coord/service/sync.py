@@ -6,10 +6,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from git_coord.domain import chain
-from git_coord.domain.chain import Extension, OpId, Placed
+from git_coord.domain.chain import Extension, Placed
 from git_coord.domain.ids import Oid
-from git_coord.domain.ledger import Refused
-from git_coord.domain.statements import Claim
 from git_coord.errors import CoordError, Kind
 from git_coord.store import refnames
 from git_coord.store.interface import PushedRef, PushStatus, RefUpdate
@@ -18,6 +16,7 @@ from git_coord.store.refnames import LEDGER, Family
 from .beat import beat_if_due, note_pushed
 from .context import Coord
 from .ledger import candidates, fetched_ledger, open_ledger, place_locally
+from .losses import settled, tell_losses, waiting
 from .place import MAX_UNMOVED, PLACE_SECONDS, land
 from .remote_ledger import (
     SYNC_FAMILIES,
@@ -29,7 +28,6 @@ from .remote_ledger import (
     refused_by_host,
     remote_of,
 )
-from .requests import read_requests
 from .retry import attempts
 
 
@@ -52,7 +50,7 @@ def sync(coord: Coord, families: tuple[Family, ...] = SYNC_FAMILIES) -> Synced:
     """
     open_ledger(coord)
     done = Synced(before=coord.head.oid if coord.head else None, after=None)
-    mine = _own_pending(coord)
+    waited = waiting(coord) if coord.head is not None else {}
     if coord.remote is None:
         _place_pending(coord)
     else:
@@ -61,20 +59,8 @@ def sync(coord: Coord, families: tuple[Family, ...] = SYNC_FAMILIES) -> Synced:
             beat_if_due(coord)
         done.pushed = _exchange(coord)
     done.after = coord.head.oid if coord.head else None
-    _settle(coord, done, mine)
+    done.placed, done.lost = settled(coord, waited)
     return done
-
-
-def _own_pending(coord: Coord) -> set[OpId]:
-    requests = read_requests(coord, fetched=False)
-    return {sealed.id for request in requests for sealed in request.operations.values() if sealed}
-
-
-def _settle(coord: Coord, done: Synced, mine: set[OpId]) -> None:
-    for known in mine & coord.outcomes.keys():
-        placed = coord.outcomes[known]
-        is_lost = isinstance(placed.outcome, Refused) and isinstance(placed.sealed.op, Claim)
-        (done.lost if is_lost else done.placed).append(placed)
 
 
 def _place_pending(coord: Coord) -> None:
@@ -159,6 +145,7 @@ def freshen(coord: Coord, *, is_local: bool, families: tuple[Family, ...] = SYNC
     age = picture_age(coord, families)
     if is_local or coord.remote is None or (age is not None and age < coord.settings.freshness and coord.head):
         return age
+    waited = waiting(coord)
     try:
         fetch_and_adopt(coord, families)
     except CoordError as trouble:
@@ -167,4 +154,5 @@ def freshen(coord: Coord, *, is_local: bool, families: tuple[Family, ...] = SYNC
                 Kind.UNKNOWN, trouble.message, next=trouble.next, data={**trouble.data, "as_of_age": age}
             ) from None
         raise
+    tell_losses(coord, waited)
     return 0
