@@ -59,7 +59,7 @@ def adopt_fetched(coord: Coord) -> None:
             return
         if tip is None or _adopt(coord, tip):
             return
-        coord.head = None
+        # Another process of this clone was first. Going on from the present head notes what became of our operations.
         open_ledger(coord)
 
 
