@@ -24,6 +24,7 @@ from git_coord.service.team import load_team
 from git_coord.store import refnames
 
 from .root import App, file_signer, identify, key_path
+from .settings import configure
 
 TOOLS = (("CLAUDECODE", "claude"), ("CODEX_SANDBOX", "codex"), ("GEMINI_CLI", "gemini"), ("CURSOR_AGENT", "cursor"))
 """Environment variables by which known coding agents can be told, and what their names begin with."""
@@ -134,7 +135,7 @@ def _fold(app: App) -> str:
 def _persons_key(app: App, policy_key: str | None) -> Signer | None:
     """Return the signer of the key named, else of `user.signingKey` when it is an SSH key file that can be read."""
     if policy_key is not None:
-        app.git.run(["config", "--local", "coord.policyKey", os.path.abspath(os.path.expanduser(policy_key))])
+        configure(app, "--local", "coord.policyKey", os.path.abspath(os.path.expanduser(policy_key)))
         return file_signer(app, os.path.abspath(os.path.expanduser(policy_key)), uses_agent=True)
     path = app.config.get("user.signingkey")
     if app.config.get("gpg.format") != "ssh" or not path or path.startswith(("ssh-", "key::", "ecdsa-", "sk-")):
@@ -142,7 +143,7 @@ def _persons_key(app: App, policy_key: str | None) -> Signer | None:
     path = os.path.expanduser(path)
     if not os.path.exists(path):
         return None
-    app.git.run(["config", "--local", "coord.policyKey", path.removesuffix(".pub")])
+    configure(app, "--local", "coord.policyKey", path.removesuffix(".pub"))
     return file_signer(app, path.removesuffix(".pub"), uses_agent=True)
 
 
@@ -157,10 +158,10 @@ def _key(app: App, repo: str, name: str) -> tuple[Signer, bool]:
 def _configure(app: App, repo: str, name: str) -> None:
     """Write what later commands read: the ledger for the clone, the name for this worktree only."""
     if app.config.get("coord.repo") != repo:
-        app.git.run(["config", "--local", "coord.repo", repo])
+        configure(app, "--local", "coord.repo", repo)
     if app.env.get("GIT_COORD_AGENT") or app.config.get("coord.agent") == name:
         return
-    app.git.run(["config", _identity_scope(app), "coord.agent", name])
+    configure(app, _identity_scope(app), "coord.agent", name)
 
 
 def _identity_scope(app: App) -> str:
@@ -175,10 +176,10 @@ def _identity_scope(app: App) -> str:
         return "--local"
     if app.config.get("core.bare") == "true":
         main = os.path.join(app.location.common_dir, "config.worktree")
-        app.git.run(["config", "--file", main, "core.bare", "true"])
-        app.git.run(["config", "--local", "--unset", "core.bare"])
-    app.git.run(["config", "--local", "extensions.worktreeConfig", "true"])
-    app.git.run(["config", "--local", SPLIT_BY_US, "true"])
+        configure(app, "--file", main, "core.bare", "true")
+        configure(app, "--local", "--unset", "core.bare")
+    configure(app, "--local", "extensions.worktreeConfig", "true")
+    configure(app, "--local", SPLIT_BY_US, "true")
     return "--worktree"
 
 
