@@ -89,6 +89,24 @@ def test_only_the_families_asked_for_are_fetched(hub: Hub) -> None:
     assert beta.repo.refs("refs/coord-remote") == {FETCHED_LEDGER: one, fetched(presence): one}
 
 
+def test_a_push_of_another_process_during_a_fetch_makes_it_fetch_again(hub: Hub, tmp_path: Path) -> None:
+    _, alpha, beta = hub
+    one, two, three = alpha.make("1"), beta.make("2"), alpha.make("3")
+    alpha.remote.push([RefUpdate(LEDGER, one, ABSENT)])
+    beta.remote.fetch(SYNCED)
+    alpha.remote.push([RefUpdate(LEDGER, three, one)])
+    # While the hub packs, another process of beta's clone records a push, which the fetch did not expect.
+    moves = f"git --git-dir='{beta.repo.path}/.git' update-ref {FETCHED_LEDGER} {two} {one}"
+    script = tmp_path / "pack"
+    script.write_text(
+        f"#!/bin/sh\nunset $(git rev-parse --local-env-vars)\n{moves}\ncd '{tmp_path}/hub.git'\nexec \"$@\"\n"
+    )
+    script.chmod(0o755)
+    beta.repo.git("config", "--global", "uploadpack.packObjectsHook", str(script))
+    beta.remote.fetch(SYNCED)
+    assert beta.store.refs(FETCHED_LEDGER) == {FETCHED_LEDGER: three}
+
+
 def test_an_empty_remote_is_no_error(hub: Hub) -> None:
     _, _, beta = hub
     beta.remote.fetch([*SYNCED, Family.NOTES, Family.PRESENCE])
@@ -125,7 +143,7 @@ def test_a_fetch_touches_nothing_of_the_users(hub: Hub) -> None:
 
 def test_a_negotiation_tip_is_named_only_once_there_is_one(hub: Hub) -> None:
     _, alpha, beta = hub
-    line = beta.remote._fetch_line(SYNCED)
+    line = beta.remote._fetch_line(SYNCED, {})
     assert " ".join(line[:-5]) == (
         "-c gc.auto=0 -c maintenance.auto=false -c core.logAllRefUpdates=false fetch --prune --no-tags --no-filter "
         "--no-recurse-submodules --no-write-fetch-head"
@@ -133,7 +151,10 @@ def test_a_negotiation_tip_is_named_only_once_there_is_one(hub: Hub) -> None:
     assert line[-5] == "--end-of-options"
     alpha.remote.push([RefUpdate(LEDGER, alpha.make("1"), ABSENT)])
     beta.remote.fetch(SYNCED)
-    assert beta.remote._fetch_line(SYNCED)[-6] == "--negotiation-tip=refs/coord-remote/*"
+    assert (
+        beta.remote._fetch_line(SYNCED, beta.store.refs("refs/coord-remote/"))[-6]
+        == "--negotiation-tip=refs/coord-remote/*"
+    )
 
 
 def test_the_push_line_names_every_exact_value(hub: Hub) -> None:

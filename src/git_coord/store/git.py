@@ -92,6 +92,11 @@ class Git:
             raise failure(args, done)
         return done
 
+    def begin(self, args: Sequence[str]) -> None:
+        """Start ahead what `run` will be asked for with these arguments, so that git starts while Python works on."""
+        if tuple(args) not in self._begun:
+            self._begun[tuple(args)] = self.start(args)
+
     def start(self, args: Sequence[str], *, env: Mapping[str, str] | None = None) -> Process:
         """Start git and return the process, for those that talk with it for longer."""
         argv = ["git", *(() if self.cwd is None else ("-C", self.cwd)), *args]
@@ -235,7 +240,8 @@ def first_words(err: bytes) -> str:
     """Return git's first line that says what is wrong: for people only, never to decide on."""
     lines = [line.strip() for line in _words(err).splitlines()]
     # A transport's own complaint comes first; git's table of refs and its asides are not what went wrong.
-    return next((line for line in lines if line and not line.startswith(("From ", "hint:", "warning:", "* "))), "")
+    asides = ("From ", "hint:", "warning:", "* ")
+    return next((line for line in lines if line and not line.startswith(asides) and " -> " not in line), "")
 
 
 def verb(args: Sequence[str]) -> str:

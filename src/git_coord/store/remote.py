@@ -22,6 +22,9 @@ _QUIET = ("-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.logAllR
 _FETCH = ("fetch", "--prune", "--no-tags", "--no-filter", "--no-recurse-submodules", "--no-write-fetch-head")
 _PUSH = ("-c", "push.pushOption=", "-c", "push.negotiate=false", "push", "--porcelain", "--no-verify")
 _PUSH_NOTHING_ELSE = ("--no-follow-tags", "--no-signed", "--recurse-submodules=no")
+_COPIES = (refnames.FETCHED, refnames.prefix(Family.NOTES, fetched=True))
+FETCH_TRIES = 5
+"""Each one after the first because a push of another process landed in between."""
 _SSH_SCHEMES = ("ssh://", "git+ssh://", "ssh+git://")
 
 
@@ -52,6 +55,7 @@ class GitRemote:
         self._store = store
         self._place = place
         self._timeouts = timeouts or Timeouts()
+        self._clock = clock
         self._turns = OneAtATime(lock_dir, clock)
         self._ssh: dict[str, str] | None = None
 
@@ -69,7 +73,7 @@ class GitRemote:
             if turn.left is None:
                 raise CoordError(Kind.UNKNOWN, f"no answer from {self.name} in {limit:g} s: another fetch is running")
             if not turn.done:
-                self._fetched(self._fetch_line(families), turn.left)
+                self._fetch(families, turn.left)
                 turn.done = True
 
     def push(self, updates: Sequence[RefUpdate]) -> list[PushedRef]:
@@ -89,12 +93,27 @@ class GitRemote:
         """Fetch that many more commits of user history behind `tip` in a shallow clone."""
         line = (*_QUIET, "fetch", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head")
         target = (f"--deepen={commits}", "--end-of-options", self._place.url, tip)
-        self._fetched([*line, *target], self._timeouts.fetch)
+        done = self._run([*line, *target], self._timeouts.fetch)
+        if done.code != 0:
+            raise self._unknown(done, "could not be fetched from")
 
-    def _fetch_line(self, families: Collection[Family]) -> list[str]:
+    def _fetch(self, families: Collection[Family], seconds: float) -> None:
+        """Fetch, and again when it failed while the fetched copies moved: another process's push recorded them."""
+        deadline = self._clock.monotonic() + seconds
+        for _ in range(FETCH_TRIES):
+            known = self._store.refs(*_COPIES)
+            left = max(0.0, deadline - self._clock.monotonic())
+            done = self._run(self._fetch_line(families, known), left)
+            if done.code == 0:
+                return
+            if self._store.refs(*_COPIES) == known:
+                break
+        raise self._unknown(done, "could not be fetched from")
+
+    def _fetch_line(self, families: Collection[Family], known: Mapping[Ref, Oid]) -> list[str]:
         # Without a tip, git tells the remote the user's own commits; with one that matches nothing, it fetches anew.
-        known = self._store.refs(refnames.FETCHED)
-        tips = [f"--negotiation-tip={refnames.NEGOTIATION_TIPS}"] if known else []
+        has_tips = any(ref.startswith(refnames.FETCHED) for ref in known)
+        tips = [f"--negotiation-tip={refnames.NEGOTIATION_TIPS}"] if has_tips else []
         specs = refnames.fetch_refspecs(families, self._place.prefix)
         return [*_QUIET, *_FETCH, *tips, "--end-of-options", self._place.url, *specs]
 
@@ -106,11 +125,6 @@ class GitRemote:
             leases.append(f"--force-with-lease={there}:{'' if update.old is ABSENT else update.old}")
             specs.append(f"{'' if update.new is ABSENT else update.new}:{there}")
         return [*_PUSH, *_PUSH_NOTHING_ELSE, *leases, "--end-of-options", self._place.url, *specs]
-
-    def _fetched(self, line: Sequence[str], timeout: float) -> None:
-        done = self._run(line, timeout)
-        if done.code != 0:
-            raise self._unknown(done, "could not be fetched from")
 
     def _run(self, line: Sequence[str], timeout: float) -> Completed:
         try:
