@@ -44,7 +44,7 @@ def open_ledger(coord: Coord) -> Head | None:
 def _follow(coord: Coord, head: Head, seen: Oid) -> None:
     """Go on to what another process of this clone verified meanwhile, noting what that placed: it may be ours."""
     commits = coord.store.history(seen, head.oid)
-    if commits and _is_child(coord, commits[0], head.oid):
+    if commits and is_child(coord, commits[0], head.oid):
         done = walk(coord, head, commits)
         coord.note_placed(done.placed)
         if done.head is not None and done.fault is None:
@@ -53,7 +53,8 @@ def _follow(coord: Coord, head: Head, seen: Oid) -> None:
     coord.head = load_head(coord.store, seen)
 
 
-def _is_child(coord: Coord, commit: Oid, parent: Oid) -> bool:
+def is_child(coord: Coord, commit: Oid, parent: Oid) -> bool:
+    """Tell whether a commit names this parent."""
     found = coord.store.read([commit])[0]
     return found is not None and f"parent {parent}".encode("ascii") in found.data.split(b"\n\n")[0].split(b"\n")
 
@@ -74,7 +75,7 @@ def verified(coord: Coord, tip: Oid) -> Walk:
     commits = coord.store.history(tip, known.oid if known else None)
     if known is None:
         return walk(coord, None, commits)
-    if commits and not _is_child(coord, commits[0], known.oid):
+    if commits and not is_child(coord, commits[0], known.oid):
         raise CoordError(
             Kind.UNTRUSTED,
             f"the ledger at {tip[:10]} does not contain {known.oid[:10]}, which this clone verified",
@@ -132,6 +133,8 @@ def check_anchors(coord: Coord, done: Walk) -> None:
         raise CoordError(Kind.UNTRUSTED, f"the ledger is {state.repo}, but .coord.toml pins {pinned_repo}")
     if pinned_root is not None and pinned_root != done.commits[0]:
         raise CoordError(Kind.UNTRUSTED, f"the ledger begins at {done.commits[0]}, but .coord.toml pins {pinned_root}")
+    if done.fault is not None:
+        return  # what is anchored may lie beyond the bad commit, which is reported anyway
     for agent, head in coord_anchors(coord, done.head):
         if head not in chain_ids and head not in state.policy.void:
             raise CoordError(

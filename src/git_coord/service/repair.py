@@ -14,7 +14,8 @@ from git_coord.store.refnames import LEDGER, SEEN
 
 from .adopt import load_head, operations_of, walk
 from .context import Coord
-from .ledger import fetched_ledger, open_ledger
+from .ledger import fetched_ledger, is_child, open_ledger
+from .moving import move
 from .remote_ledger import LEDGER_FAMILIES, remote_of
 
 
@@ -32,24 +33,28 @@ class Repaired:
 def repair(coord: Coord) -> Repaired | None:
     """Bring this clone and the remote back to one good ledger; None when there is nothing to repair.
 
-    1. The remote's chain is verified from its root; what follows its last good commit is dropped. 2. When that good
-    part is a prefix of ours, ours is kept whole. 3. Else our operations beyond the common part are placed again on the
-    remote's good end, as far as they can be. Raises CoordError(UNKNOWN) when the remote moves meanwhile or refuses.
+    0. A live ref that somebody set to something bad goes back to the last good commit. 1. The remote's chain is
+    verified from its root; what follows its last good commit is dropped. 2. When that good part is a prefix of
+    ours, ours is kept whole. 3. Else our operations beyond the common part are placed again on the remote's good
+    end, as far as they can be. Raises CoordError(UNKNOWN) when the remote moves meanwhile or refuses.
     """
+    mended = _mend_here(coord)
     open_ledger(coord)
-    if coord.remote is None or coord.head is None:
-        raise CoordError(Kind.ERROR, "there is no ledger here to repair, or no remote", next="git coord status")
+    if coord.head is None:
+        raise CoordError(Kind.ERROR, "there is no ledger here to repair", next="git coord init")
+    if coord.remote is None:
+        return mended
     remote_of(coord).fetch(LEDGER_FAMILIES)
     tip = fetched_ledger(coord)
     if tip is None or tip == coord.head.oid:
-        return None
+        return mended
     theirs = coord.store.history(tip, None)
     ours = coord.store.history(coord.head.oid, None)
     good = walk(coord, None, theirs)
     wrong = good.fault.reason if good.fault else None
     common = _common(ours, good.commits)
     if good.fault is None and common == len(ours):
-        return None
+        return mended
     dropped = [oid for oid in theirs if oid not in good.commits]
     if common == len(good.commits):
         return _settle(coord, tip, coord.head, _Replay((), (), ()), wrong, dropped)
@@ -58,6 +63,34 @@ def repair(coord: Coord) -> Repaired | None:
     replay = _replay(coord, good.head, mine)
     end = replay.head or good.head
     return _settle(coord, tip, end, replay, wrong, [*dropped, *ours[common:]])
+
+
+def _mend_here(coord: Coord) -> Repaired | None:
+    """Put this clone's live ref back to the last good commit, when what it points at cannot be adopted."""
+    values = coord.store.refs(LEDGER, SEEN)
+    live, seen = values.get(LEDGER), values.get(SEEN)
+    if live is None or seen is None or live in coord.store.history(seen, None):
+        return None
+    coord.head = load_head(coord.store, seen)
+    beyond = _beyond(coord, live, seen)
+    good = walk(coord, coord.head, beyond) if beyond and is_child(coord, beyond[0], seen) else None
+    if good is not None and good.fault is None:
+        return None
+    end = good.head.oid if good and good.head else seen
+    move(coord, (), [RefUpdate(LEDGER, end, live), RefUpdate(SEEN, end, seen)], "repair")
+    dropped = beyond[len(good.commits) :] if good else beyond
+    reason = good.fault.reason if good and good.fault else f"the live ledger did not contain {seen[:10]}"
+    return Repaired(end, reason, (), tuple(operations_of(coord, dropped)), tuple(dropped))
+
+
+def _beyond(coord: Coord, live: Oid, seen: Oid) -> list[Oid]:
+    """Return the commits of the live chain that this clone never verified; none when it is no chain at all."""
+    try:
+        chain_ids = coord.store.history(live, seen)
+    except CoordError:
+        return []
+    known = set(coord.store.history(seen, None))
+    return [oid for oid in chain_ids if oid not in known]
 
 
 @dataclass(frozen=True, slots=True)

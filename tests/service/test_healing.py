@@ -1,0 +1,322 @@
+"""A ledger that went back, vanished, diverged or was forged: never adopted, always said, and healed by repair."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from tests.service.scene import Desk, Scene, trouble
+
+from git_coord.domain import chain
+from git_coord.domain.chain import Head
+from git_coord.domain.ids import Oid
+from git_coord.domain.merkle import hash_object
+from git_coord.errors import CoordError, Kind
+from git_coord.service.context import Settings
+from git_coord.service.repair import Repaired, repair
+from git_coord.store.interface import ABSENT, RefUpdate
+from git_coord.store.memory import MemoryRemote, MemoryStore
+from git_coord.store.refnames import LEDGER, SEEN, Ref
+
+
+def set_refs(store: MemoryStore, wanted: Mapping[Ref, Oid]) -> None:
+    """Make the refs of a store these, as somebody with write access may."""
+    now = store.refs("refs/")
+    gone = [RefUpdate(ref, ABSENT, old) for ref, old in now.items() if ref not in wanted]
+    store.swap([*gone, *(RefUpdate(ref, new, now.get(ref, ABSENT)) for ref, new in wanted.items())], "test")
+
+
+def set_ledger(store: MemoryStore, tip: Oid | None) -> None:
+    """Point the live ledger somewhere, or nowhere."""
+    now = store.refs(LEDGER).get(LEDGER, ABSENT)
+    store.swap([RefUpdate(LEDGER, ABSENT if tip is None else tip, now)], "test")
+
+
+def forged(store: MemoryStore, head: Head) -> Oid:
+    """Write a commit on this head that repeats what the head placed, and return it."""
+    trees = list(head.tree.hashed("sha1"))
+    data = chain.commit_bytes(head.tree, head.oid, head.date, ["#1 somebody claims everything"])
+    commit = hash_object("commit", data, "sha1")
+    store.write([*trees, commit])
+    return commit.oid
+
+
+def ops(desk: Desk) -> int:
+    return desk.state().counters.ops
+
+
+@pytest.mark.parametrize("tip", ["older", None])
+def test_a_remote_that_lost_the_ledger_gets_it_back_and_that_is_said(scene: Scene, tip: str | None) -> None:
+    alpha, beta = scene.joined("alpha", "beta")
+    old = scene.hub_tip()
+    alpha.granted("a.txt")
+    before = alpha.tip()
+    set_ledger(scene.hub, old if tip else None)
+    alpha.sync()
+    assert (alpha.tip(), scene.hub_tip()) == (before, before)
+    what = f"had gone back to {str(old)[:10]}" if tip else "had no ledger"
+    assert alpha.forward() == [f"the ledger at origin {what}; put forward again to {str(before)[:10]}"]
+    beta.sync()
+    assert beta.holdings() == {"a.txt": "alpha"}
+
+
+def test_a_claim_against_a_remote_that_went_back_heals_it_first(scene: Scene) -> None:
+    alpha, beta = scene.joined("alpha", "beta")
+    old = scene.hub_tip()
+    beta.granted("b.txt")
+    alpha.sync()
+    set_ledger(scene.hub, old)
+    assert alpha.granted("a.txt").is_confirmed is True
+    beta.sync()
+    assert beta.holdings() == {"a.txt": "alpha", "b.txt": "beta"}
+
+
+def test_a_host_that_refuses_the_ledger_it_lost_is_told_apart(scene: Scene) -> None:
+    (alpha,) = scene.joined("alpha")
+    old = scene.hub_tip()
+    alpha.granted("a.txt")
+    set_ledger(scene.hub, old)
+    assert alpha.remote is not None
+    alpha.remote.refuse = "pre-receive hook declined"
+    with pytest.raises(CoordError) as caught:
+        alpha.sync()
+    assert trouble(caught.value) == ("unknown", "origin refuses our refs: pre-receive hook declined")
+    assert alpha.holdings() == {"a.txt": "alpha"}
+
+
+@pytest.mark.parametrize("tip", ["older", None])
+def test_a_live_ref_that_went_back_or_vanished_is_put_forward_and_said(local: Scene, tip: str | None) -> None:
+    (alpha,) = local.joined("alpha")
+    old = alpha.tip()
+    alpha.granted("a.txt")
+    before = alpha.tip()
+    set_ledger(alpha.store, old if tip else None)
+    assert alpha.holdings() == {"a.txt": "alpha"}
+    assert alpha.tip() == before
+    what = f"had gone back to {str(old)[:10]}" if tip else "had vanished"
+    assert alpha.forward() == [f"the local ledger {what}; put forward again to {str(before)[:10]}"]
+
+
+def test_a_live_ref_that_somebody_moved_ahead_is_verified_and_taken(scene: Scene) -> None:
+    alpha, beta = scene.joined("alpha", "beta")
+    beta.granted("a.txt")
+    alpha.store.copy_objects(scene.hub)
+    set_ledger(alpha.store, scene.hub_tip())
+    assert alpha.holdings() == {"a.txt": "beta"}
+    assert alpha.store.refs(SEEN)[SEEN] == scene.hub_tip()
+
+
+def test_a_forged_commit_stops_adoption_at_the_last_good_one(scene: Scene) -> None:
+    alpha, beta = scene.joined("alpha", "beta")
+    beta.granted("a.txt")
+    good = beta.head()
+    bad = forged(scene.hub, good)
+    set_ledger(scene.hub, bad)
+    with pytest.raises(CoordError) as caught:
+        alpha.sync()
+    reason = "claim of beta cannot be placed: seq 2 is not above beta's last, 2"
+    assert trouble(caught.value) == ("untrusted", f"refused to adopt the ledger: commit {bad[:10]}: {reason}")
+    assert caught.value.data == {"commit": bad, "reason": reason, "kept": good.oid}
+    assert (alpha.tip(), alpha.holdings()) == (good.oid, {"a.txt": "beta"})
+
+
+def test_a_claim_on_a_forged_ledger_is_not_granted_and_leaves_nothing(scene: Scene) -> None:
+    alpha, beta = scene.joined("alpha", "beta")
+    set_ledger(scene.hub, forged(scene.hub, beta.head()))
+    with pytest.raises(CoordError) as caught:
+        alpha.claim("a.txt")
+    assert caught.value.kind is Kind.UNTRUSTED
+    assert alpha.holdings() == {}
+    assert repair(alpha.coord()) is not None
+    alpha.sync()
+    beta.sync()
+    assert (alpha.holdings(), beta.granted("a.txt").is_confirmed) == ({}, True)
+
+
+def test_repair_drops_a_forged_end_and_all_go_on(scene: Scene) -> None:
+    alpha, beta = scene.joined("alpha", "beta")
+    beta.granted("a.txt")
+    good = beta.head()
+    bad = forged(scene.hub, good)
+    set_ledger(scene.hub, bad)
+    with pytest.raises(CoordError):
+        alpha.sync()
+    reason = "claim of beta cannot be placed: seq 2 is not above beta's last, 2"
+    assert repair(alpha.coord()) == Repaired(good.oid, reason, (), (), (bad,))
+    assert scene.hub_tip() == good.oid
+    assert alpha.granted("b.txt").is_confirmed is True
+    beta.sync()
+    assert beta.holdings() == {"a.txt": "beta", "b.txt": "alpha"}
+    assert repair(alpha.coord()) is None
+
+
+def diverged(scene: Scene) -> tuple[Desk, Desk]:
+    """Return alpha, who verified a claim that the hub then lost, and beta, who claimed on the hub without it."""
+    alpha, beta = scene.joined("alpha", "beta")
+    old = scene.hub.refs("refs/")
+    alpha.granted("a.txt", "both.txt")
+    alpha.granted("a2.txt")
+    set_refs(scene.hub, old)
+    beta.granted("both.txt")
+    return alpha, beta
+
+
+def test_a_diverged_ledger_is_refused_and_names_both_sides(scene: Scene) -> None:
+    alpha, _ = diverged(scene)
+    kept, there = alpha.tip(), scene.hub_tip()
+    with pytest.raises(CoordError) as caught:
+        alpha.sync()
+    message = f"the ledger at {str(there)[:10]} does not contain {str(kept)[:10]}, which this clone verified"
+    assert trouble(caught.value) == ("untrusted", message)
+    assert caught.value.next == "git coord doctor --repair-ledger"
+    assert (alpha.tip(), scene.hub_tip()) == (kept, there)
+
+
+def test_repair_of_a_diverged_ledger_replays_ours_and_reports_what_is_refused_or_lost(scene: Scene) -> None:
+    alpha, beta = diverged(scene)
+    done = repair(alpha.coord())
+    assert done is not None
+    assert [(s.op.KIND, s.op.seq) for s in done.replayed] == [("claim", 2), ("claim", 3)]
+    assert (done.fault, done.lost) == (None, ())
+    # Placed again behind beta's, the first of them was refused: it is in the ledger, and nobody holds both.txt twice.
+    assert alpha.holdings() == {"both.txt": "beta", "a2.txt": "alpha"}
+    beta.sync()
+    assert beta.holdings() == alpha.holdings()
+    assert len(done.void) == 2
+    assert alpha.granted("more.txt").is_confirmed is True
+
+
+def test_repair_reports_an_operation_that_cannot_be_placed_again_as_lost(scene: Scene) -> None:
+    (alpha,) = scene.joined("alpha")
+    old = scene.hub.refs("refs/")
+    beta = scene.desk("beta")
+    beta.init()
+    beta.granted("a.txt")
+    alpha.sync()
+    set_refs(scene.hub, old)
+    other = scene.desk("beta", clone="other", key="another")
+    other.init()
+    done = repair(alpha.coord())
+    assert done is not None
+    assert [(s.op.KIND, s.op.agent) for s in done.lost] == [("join", "beta"), ("claim", "beta")]
+    assert alpha.holdings() == {}
+
+
+@pytest.mark.parametrize("with_hub", [True, False])
+def test_repair_puts_a_bad_live_ref_back(scene: Scene, local: Scene, with_hub: bool) -> None:
+    (alpha,) = (scene if with_hub else local).joined("alpha")
+    alpha.granted("a.txt")
+    good = alpha.head()
+    bad = forged(alpha.store, good)
+    set_ledger(alpha.store, bad)
+    with pytest.raises(CoordError) as caught:
+        alpha.holdings()
+    assert caught.value.kind is Kind.UNTRUSTED
+    done = repair(alpha.coord(opened=False))
+    assert done is not None
+    assert (done.head, done.void) == (good.oid, (bad,))
+    assert alpha.granted("b.txt").is_confirmed is True
+    assert alpha.holdings() == {"a.txt": "alpha", "b.txt": "alpha"}
+
+
+def test_repair_puts_a_live_ref_back_that_is_no_ledger_at_all(local: Scene) -> None:
+    (alpha,) = local.joined("alpha")
+    good = alpha.tip()
+    blob = hash_object("blob", b"nonsense", "sha1")
+    alpha.store.write([blob])
+    set_ledger(alpha.store, blob.oid)
+    with pytest.raises(CoordError) as caught:
+        alpha.holdings()
+    assert caught.value.kind is Kind.UNTRUSTED
+    done = repair(alpha.coord(opened=False))
+    assert done is not None
+    assert (done.head, alpha.tip()) == (good, good)
+
+
+def test_a_fresh_clone_misses_a_head_that_somebody_signed(scene: Scene) -> None:
+    alpha, beta = scene.joined("alpha", "beta")
+    old = scene.hub_tip()
+    beta.granted("a.txt")
+    named = beta.tip()
+    beta.granted("b.txt")
+    set_ledger(scene.hub, old)
+    fresh = scene.desk("gamma")
+    with pytest.raises(CoordError) as caught:
+        fresh.init()
+    assert trouble(caught.value) == (
+        "untrusted",
+        f"the ledger has gone back: beta signed that it contained {str(named)[:10]}",
+    )
+    assert caught.value.data == {"agent": "beta", "head": named}
+    assert fresh.tip() is None
+    # Whoever saw more puts it right.
+    beta.sync()
+    fresh.init()
+    assert fresh.holdings() == {"a.txt": "beta", "b.txt": "beta"}
+    assert alpha.tip() == old
+
+
+def test_a_fresh_clone_stops_at_a_forged_commit_and_names_it(scene: Scene) -> None:
+    alpha, beta = scene.joined("alpha", "beta")
+    beta.granted("a.txt")
+    bad = forged(scene.hub, beta.head())
+    set_ledger(scene.hub, bad)
+    with pytest.raises(CoordError) as caught:
+        scene.desk("gamma").init()
+    assert caught.value.data["commit"] == bad
+    assert alpha.tip() != bad
+
+
+def test_a_pinned_ledger_is_the_only_one_adopted(scene: Scene) -> None:
+    scene.joined("alpha")
+    root = scene.hub.history(scene.hub_tip() or Oid(""), None)[0]
+    repo = "00000000-0000-4000-8000-000000000001"
+    cases: dict[str, dict[str, str]] = {
+        "the ledger begins at": {"pinned_root": Oid("1" * 40)},
+        "the ledger is": {"pinned_repo": "00000000-0000-4000-8000-00000000000f"},
+    }
+    for words, pins in cases.items():
+        other = scene.desk(f"beta{len(words)}")
+        other.settings = Settings(**pins)  # type: ignore[arg-type]
+        with pytest.raises(CoordError) as caught:
+            other.init()
+        assert (caught.value.kind, caught.value.message.startswith(words)) == (Kind.UNTRUSTED, True)
+        assert other.tip() is None
+    fits = scene.desk("gamma")
+    fits.settings = fits.settings._replace(pinned_root=root, pinned_repo=repo)
+    fits.init()
+    assert "gamma" in {str(agent) for agent in fits.state().agents}
+
+
+def test_half_a_remote_is_healed_whatever_half_is_left(scene: Scene) -> None:
+    alpha, beta = scene.joined("alpha", "beta")
+    alpha.granted("a.txt")
+    beta.sync()
+    alpha.sync()
+    whole = scene.hub.refs("refs/")
+    families = sorted({ref.split("/")[2] for ref in whole})
+    for bits in range(1 << len(families)):
+        kept = {family for i, family in enumerate(families) if bits >> i & 1}
+        set_refs(scene.hub, {ref: oid for ref, oid in whole.items() if ref.split("/")[2] in kept})
+        alpha.sync()
+        beta.sync()
+        assert beta.holdings() == {"a.txt": "alpha"}
+        set_refs(scene.hub, whole)
+        alpha.sync()
+
+
+def test_another_hub_with_another_ledger_is_never_mixed_in(scene: Scene) -> None:
+    (alpha,) = scene.joined("alpha")
+    alpha.granted("a.txt")
+    before = alpha.tip()
+    elsewhere = MemoryStore()
+    stranger = scene.desk("stranger")
+    stranger.remote = MemoryRemote(elsewhere, stranger.store)
+    scene.clock.sleep(1)
+    stranger.init()
+    alpha.remote = MemoryRemote(elsewhere, alpha.store)
+    with pytest.raises(CoordError) as caught:
+        alpha.sync()
+    assert caught.value.kind is Kind.UNTRUSTED
+    assert alpha.tip() == before
+    assert ops(alpha) == 3
