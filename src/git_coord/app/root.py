@@ -41,6 +41,14 @@ class App:
     worktree: Worktree
     remote_name: str | None
 
+    def warm(self) -> None:
+        """Start ahead the processes that a command which writes will need, all of them at once."""
+        if isinstance(self.coord.store, RefCache) and isinstance(self.coord.store.below, GitStore):
+            self.coord.store.below.warm()
+        self.worktree.warm()
+        if isinstance(self.coord.signer, SshKeygenSigner):
+            self.coord.signer.warm()
+
     def refresh_snapshot(self) -> None:
         """Let the guard see what this command saw: whoever moves ledger or request refs writes its snapshot."""
         from git_coord.service.snapshot import write_snapshot
@@ -52,6 +60,13 @@ class App:
         from git_coord.store.userhistory import GitHistory
 
         return GitHistory(self.git, self.remote_name)
+
+    def branch(self) -> str | None:
+        """Return the branch checked out, unless its name has characters that no record may hold."""
+        from git_coord.domain.text import is_clean_line
+
+        name = self.worktree.branch()
+        return name if name is not None and is_clean_line(name) else None
 
     def settle_receipts(self) -> None:
         """Turn what the hooks noted of commits into signed receipts, ready for the next push."""

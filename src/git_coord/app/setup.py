@@ -67,7 +67,7 @@ def set_up(app: App, wanted: str | None, policy_key: str | None) -> SetUp:
     _configure(app, repo, name)
     joined = join(app.coord)
     if joined:
-        set_presence(app.coord, Wish("online", branch=app.worktree.branch()))
+        set_presence(app.coord, Wish("online", branch=app.branch()))
         sync(app.coord)
     return SetUp(name, fingerprint_of(signer.key), is_new or founding is Founding.NEW, founding, joined, warned)
 

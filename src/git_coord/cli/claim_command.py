@@ -49,6 +49,8 @@ def command(
     maintainer breaks the claim.
     """
     app, output = options.means(as_json, agent, offline=offline)
+    app.warm()
+    open_ledger(app.coord)
     names = [*resource, *(resources.read_stdin(is_nul) if from_stdin else ())]
     wanted = claims.Wanted(
         items=resources.items(app, names, globs, Intent.READ if is_read else Intent.EDIT),
@@ -58,7 +60,6 @@ def command(
         stamps=stamps_of(stamps),
         base=app.worktree.base(),
     )
-    open_ledger(app.coord)
     result = claims.claim(app.coord, wanted)
     app.refresh_snapshot()
     if isinstance(result, claims.ClaimRefused):

@@ -32,9 +32,18 @@ def command(repair_ledger: bool, as_json: bool, agent: str | None) -> int:
         rows = [{"level": one.level, "text": one.text, "next": one.next} for one in found]
         output.object({"findings": rows}, ok=not wrong)
     else:
-        for one in found:
-            output.lines([f"{one.level:5}  {one.text}", *([f"       next   {one.next}"] if one.next else [])])
+        output.lines(_report(found))
     return Kind.ERROR.exit_status if wrong else 0
+
+
+def _report(found: list[Finding]) -> list[str]:
+    """Return the findings as lines; what mends several in a row is said once, after the last."""
+    lines = []
+    for one, after in zip(found, [*found[1:], None], strict=True):
+        lines.append(f"{one.level:5}  {one.text}")
+        if one.next and (after is None or after.next != one.next):
+            lines.append(f"       next   {one.next}")
+    return lines
 
 
 def _hooks(app: App) -> list[Finding]:

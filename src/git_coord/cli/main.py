@@ -78,7 +78,12 @@ def run(argv: list[str] | None = None) -> NoReturn:
     """Run a command line and exit with the status of section 10 of the design."""
     arguments = sys.argv[1:] if argv is None else argv
     output = Output(is_json="--json" in _options(arguments))
-    sys.exit(_status(arguments, output))
+    status = _status(arguments, output)
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        status = _without_reader()
+    sys.exit(status)
 
 
 def _options(arguments: list[str]) -> list[str]:
@@ -101,12 +106,17 @@ def _status(arguments: list[str], output: Output) -> int:
         output.talk("git coord: interrupted")
         return 130
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        return _without_reader()
     except OSError as trouble:
         where = f": {trouble.filename}" if trouble.filename else ""
         return output.error(CoordError(Kind.ERROR, f"{trouble.strerror or trouble}{where}"))
     return result if isinstance(result, int) else 0
+
+
+def _without_reader() -> int:
+    """Drop what is left to print, so that Python does not complain about it at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return Kind.ERROR.exit_status
 
 
 def _help_for(trouble: CoordError, arguments: list[str]) -> str | None:

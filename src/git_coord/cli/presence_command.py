@@ -59,7 +59,7 @@ def set_(
     app, output = options.means(as_json, agent)
     open_ledger(app.coord)
     require_membership(app.coord)
-    wish = Wish(ALIASES.get(state, state), note, task, queue, ttl, app.worktree.branch())
+    wish = Wish(ALIASES.get(state, state), note, task, queue, ttl, app.branch())
     made = set_presence(app.coord, wish)
     if output.is_json:
         output.object({"agent": made.agent, "state": made.state, "since": format_stamp(made.since)})
