@@ -170,13 +170,10 @@ def agent_signer(app: App, repo: str, agent: str) -> Signer | None:
 
 def file_signer(app: App, path: str, *, uses_agent: bool) -> Signer:
     """Return a signer for a key file; an ssh-agent is only asked for keys that are not ours."""
-    from pathlib import Path
-
     env = dict(app.env)
     if not uses_agent:
         env.pop("SSH_AUTH_SOCK", None)
-    public = Path(path)
-    return SshKeygenSigner(public, load_public_key(public), SIGN_SECONDS, env)
+    return SshKeygenSigner(path, load_public_key(path), SIGN_SECONDS, env)
 
 
 def policy_signer(app: App) -> Callable[[], Signer] | None:

@@ -8,10 +8,10 @@ import stat
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    StrPath = str | os.PathLike[str]
 
 
-def read_small_file(path: Path, limit: int) -> tuple[bytes, int]:
+def read_small_file(path: StrPath, limit: int) -> tuple[bytes, int]:
     """Return content and mode of a regular file; raises OSError, also when it is larger than the limit."""
     # O_NONBLOCK: opening a pipe that nobody writes to would wait for ever
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)

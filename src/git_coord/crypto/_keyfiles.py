@@ -24,6 +24,8 @@ from .wire import Reader
 if TYPE_CHECKING:
     from pathlib import Path  # cold start: its import takes 4 ms
 
+    StrPath = str | os.PathLike[str]
+
 _LIMIT = 64 * 1024
 _PRIVATE = b"-----BEGIN "
 _HEADER = b"-----BEGIN OPENSSH PRIVATE KEY-----\n"
@@ -31,15 +33,15 @@ _FOOTER = b"-----END OPENSSH PRIVATE KEY-----\n"
 _MAGIC = b"openssh-key-v1\0"
 
 
-def load_public_key(path: Path) -> KeyText:
+def load_public_key(path: StrPath) -> KeyText:
     """Return the public key of a `.pub` file or of a private key file, locked or not; raises ERROR."""
     data = read_key_file(path)
     if not data.startswith(_PRIVATE):
         return _public_line(path, data).text
     if data.startswith(_HEADER):
         return _open_envelope(path, data)[1].text
-    public = public_path(path)  # older formats do not show the public half without the passphrase
-    if not public.exists():
+    public = f"{os.fspath(path)}.pub"  # older formats do not show the public half without the passphrase
+    if not os.path.exists(public):
         command = f"ssh-keygen -y -f {shlex.quote(str(path))} > {shlex.quote(str(public))}"
         raise CoordError(Kind.ERROR, f"key file {path} needs its public half in {public}", next=command)
     return _public_line(public, read_key_file(public)).text
@@ -58,13 +60,13 @@ def generate_key(path: Path, comment: str) -> KeyText:
         raise CoordError(Kind.ERROR, f"cannot make key file {path}: {error.strerror}") from error
 
 
-def is_locked(path: Path) -> bool:
+def is_locked(path: StrPath) -> bool:
     """Tell whether a private key file is known to need a passphrase; raises ERROR."""
     data = read_key_file(path)
     return data.startswith(_HEADER) and _open_envelope(path, data)[0] != b"none"
 
 
-def read_key_file(path: Path) -> bytes:
+def read_key_file(path: StrPath) -> bytes:
     """Return the bytes of a key file, refusing a private one that others can read; raises ERROR."""
     try:
         data, mode = read_small_file(path, _LIMIT)
@@ -137,14 +139,14 @@ def _make_folders(folder: Path) -> None:
         place.mkdir(mode=0o700, exist_ok=True)
 
 
-def _public_line(path: Path, data: bytes) -> PublicKey:
+def _public_line(path: StrPath, data: bytes) -> PublicKey:
     try:
         return parse_public_line(data.decode("utf-8", "replace"))
     except CoordError as error:
         raise CoordError(Kind.ERROR, f"key file {path}: {error.message}") from error
 
 
-def _open_envelope(path: Path, data: bytes) -> tuple[bytes, PublicKey]:
+def _open_envelope(path: StrPath, data: bytes) -> tuple[bytes, PublicKey]:
     """Read what an OpenSSH private key file holds in the clear: the cipher of the rest, and the public key."""
     body = data.removeprefix(_HEADER).partition(_FOOTER)[0]
     try:

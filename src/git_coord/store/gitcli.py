@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from git_coord.domain.ids import Oid
-from git_coord.domain.merkle import GitObject
+from git_coord.domain.merkle import TREE_MODE, GitObject, parse_tree
 from git_coord.errors import CoordError, Kind
 
 from .codec import pack
@@ -25,6 +25,8 @@ from .talk import CatFile, UpdateRef
 _PATIENCE = 1.0
 """Seconds of trying for a lock; git itself gives up after 0.1."""
 
+_UNPACK = ("unpack-objects", "-q")
+_TYPES = {TREE_MODE: "tree", "160000": "commit"}
 REFS_QUESTION = ("for-each-ref", "--format=%(objectname) %(refname)")
 
 
@@ -75,9 +77,30 @@ class GitStore:
 
     def listing(self, tree: Oid) -> list[TreeRow]:
         """Return all rows of a tree, recursively."""
-        out = os.fsdecode(self.git.run(["ls-tree", "-r", "-t", "-z", "--full-tree", tree]).out)
-        rows = (row.partition("\t") for row in out.split("\0")[:-1])
-        return [TreeRow((words := facts.split(" "))[1], path, Oid(words[2])) for facts, _, path in rows]
+        root = self._objects.contents([f"{tree}^{{tree}}"])[0]
+        if root is None:
+            raise CoordError(Kind.ERROR, f"{tree} has no tree")
+        return list(self._rows(root.oid, self._subtrees(root)))
+
+    def _subtrees(self, root: GitObject) -> dict[Oid, list[tuple[str, str, Oid]]]:
+        """Return the entries of a tree and all below, a level at a time from the process that is there anyway."""
+        width = 20 if self._algorithm == "sha1" else 32
+        found: dict[Oid, list[tuple[str, str, Oid]]] = {}
+        level: list[GitObject | None] = [root]
+        while level:
+            for entry in level:
+                if entry is None:
+                    raise CoordError(Kind.ERROR, "a tree has gone missing")
+                found[entry.oid] = parse_tree(entry.data, width)
+            below = {oid for tree in level if tree for mode, _, oid in found[tree.oid] if mode == TREE_MODE}
+            level = self._objects.contents(sorted(below - found.keys()))
+        return found
+
+    def _rows(self, tree: Oid, trees: dict[Oid, list[tuple[str, str, Oid]]], prefix: str = "") -> Iterator[TreeRow]:
+        for mode, name, oid in trees[tree]:
+            yield TreeRow(_TYPES.get(mode, "blob"), prefix + name, oid)
+            if mode == TREE_MODE:
+                yield from self._rows(oid, trees, f"{prefix}{name}/")
 
     def history(self, tip: Oid, since: Oid | None) -> list[Oid]:
         """Return the first-parent chain from after `since` (or from its root) to `tip`."""
@@ -93,7 +116,13 @@ class GitStore:
     def write(self, objects: Sequence[GitObject]) -> None:
         """Store objects, without moving a ref."""
         if objects:
-            self.git.run(["unpack-objects", "-q"], pack(objects, self._algorithm))
+            self.git.run(_UNPACK, pack(objects, self._algorithm))
+
+    def warm(self) -> None:
+        """Start ahead what a command that writes will need: git starts on the other core meanwhile."""
+        self._objects.warm()
+        self._refs.warm()
+        self.git.begin(_UNPACK)
 
     def swap(self, updates: Sequence[RefUpdate], reason: str) -> Swap:  # noqa: ARG002  # our refs have no reflog
         """Move all refs or none; raises CoordError(ERROR, data={"missing": [ids]}) for what was pruned: write again."""

@@ -66,6 +66,11 @@ class CatFile:
         self._check = Conversation(git, ["cat-file", "--batch-check"])
         self._batch = Conversation(git, ["cat-file", "--batch"])
 
+    def warm(self) -> None:
+        """Start the process ahead."""
+        if self._command is not None:
+            self._command.process()
+
     def info(self, specs: Sequence[str]) -> list[Info | None]:
         """Return id, type and size of what each spec names; None where there is nothing."""
         return [None if answer is None else answer[0] for answer in self._ask("info", specs)]
@@ -132,6 +137,10 @@ class UpdateRef:
         self._conversation = Conversation(git, ["-c", "core.logAllRefUpdates=false", "update-ref", "--stdin", "-z"])
         self.words = ""
         """What git said of the last transaction that failed: for people only."""
+
+    def warm(self) -> None:
+        """Start the process ahead."""
+        self._conversation.process()
 
     def move(self, updates: Iterable[RefUpdate]) -> bool:
         """Move all refs or none; False when git would not, whatever the reason."""

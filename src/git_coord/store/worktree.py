@@ -16,6 +16,8 @@ from .interface import Store
 
 MAX_ARGUMENTS = 200
 """Names given to git as arguments at once, at most."""
+_HASH = ("hash-object", "--stdin-paths")
+_UPSTREAM = ("rev-parse", "--quiet", "--verify", "@{upstream}^{commit}")
 
 
 class Worktree:
@@ -28,6 +30,13 @@ class Worktree:
         self._store = store
         self._remote = remote
         self._has_upstreams = has_upstreams
+
+    def warm(self) -> None:
+        """Start ahead what `pins` and `base` will ask git."""
+        if self._top is not None:
+            self._git.begin(_HASH)
+        if self._has_upstreams:
+            self._git.begin(_UPSTREAM)
 
     def pins(self, paths: Sequence[str]) -> dict[str, Oid]:
         """Return the blob id that `git add` would give each path that is a file or a symbolic link now."""
@@ -56,7 +65,7 @@ class Worktree:
         found = {}
         if plain:
             names = b"".join(os.fsencode(path) + b"\n" for path in plain)
-            out = self._git.run(["hash-object", "--stdin-paths"], names).out
+            out = self._git.run(_HASH, names).out
             found = dict(zip(plain, map(Oid, out.decode("ascii").split()), strict=True))
         for path in odd:
             found[path] = Oid(self._git.run(["hash-object", "--", path]).out.decode("ascii").strip())
@@ -71,7 +80,7 @@ class Worktree:
 
     def _upstream(self) -> Oid | None:
         # Not asked together with the others: a branch without upstream makes the reader of objects die.
-        done = self._git.run(["rev-parse", "--quiet", "--verify", "@{upstream}^{commit}"], check=False)
+        done = self._git.run(_UPSTREAM, check=False)
         return Oid(done.out.decode("ascii").strip()) if done.code == 0 else None
 
     def branch(self) -> str | None:
