@@ -106,21 +106,20 @@ def draft(coord: Coord, make: Callable[[int], Operation], signer: Signer, reques
     and the copy of it that was fetched.
     """
     mine = next((request for request in requests if request.agent == coord.me.agent), None)
-    sealed = seal_operation(make(_next_seq(coord, mine)), signer)
+    there = next((r for r in read_requests(coord, fetched=True, only=coord.me.agent)), None)
+    sealed = seal_operation(make(_next_seq(coord, mine, there)), signer)
     record = hash_object("blob", sealed.record, coord.store.algorithm)
     # What this process signed it need not verify: that would import all of `cryptography` for every claim.
     coord.opened[record.oid] = sealed
-    names = {_name(seq): oid for seq, oid in _worth_keeping(coord, mine).items()} if mine else {}
+    names = {_name(seq): oid for seq, oid in _carried_on(coord, mine, there).items()}
     parent = mine.value if mine and coord.settings.keeps_history else None
     commit, objects = flat_commit(coord, names | {_name(sealed.op.seq): record.oid}, sealed.op.at, parent)
     ref = refnames.owned(Family.REQUESTS, coord.me.agent)
     return Draft(sealed, RefUpdate(ref, commit, mine.value if mine else ABSENT), (record, *objects))
 
 
-def _next_seq(coord: Coord, mine: Request | None) -> int:
-    agent = coord.me.agent
-    member = coord.head.state.agents.get(agent) if coord.head else None
-    there = next((r for r in read_requests(coord, fetched=True, only=agent)), None)
+def _next_seq(coord: Coord, mine: Request | None, there: Request | None) -> int:
+    member = coord.head.state.agents.get(coord.me.agent) if coord.head else None
     known = {0, member.seq if member else 0} | (mine.blobs.keys() if mine else set())
     return max(known | (there.blobs.keys() if there else set())) + 1
 
@@ -176,10 +175,16 @@ def without_blockers(coord: Coord, operations: Sequence[Sealed]) -> list[Sealed]
     return kept
 
 
-def _worth_keeping(coord: Coord, mine: Request) -> dict[int, Oid]:
-    believed = [sealed for sealed in mine.operations.values() if sealed]
+def _carried_on(coord: Coord, mine: Request | None, there: Request | None) -> dict[int, Oid]:
+    """Return what the agent's next request commit still holds: all that is pending and blocks nothing.
+
+    That includes what another clone of the agent has published there, which a push would otherwise take away.
+    """
+    theirs = {seq: oid for seq, oid in there.blobs.items() if there.operations[seq]} if there else {}
+    blobs = theirs | (mine.blobs if mine else {})
+    believed = [sealed for oid in blobs.values() if (sealed := coord.opened.get(oid))]
     blocking = {sealed.op.seq for sealed in believed} - {s.op.seq for s in without_blockers(coord, believed)}
-    return {seq: oid for seq, oid in mine.blobs.items() if seq not in blocking}
+    return {seq: oid for seq, oid in sorted(blobs.items()) if seq not in blocking}
 
 
 def withdraw(coord: Coord, sealed: Sealed) -> None:

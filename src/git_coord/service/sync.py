@@ -28,6 +28,7 @@ from .remote_ledger import (
     refused_by_host,
     remote_of,
 )
+from .requests import read_requests
 from .retry import attempts
 
 
@@ -83,7 +84,7 @@ def _exchange(coord: Coord) -> int:
     pushed = unmoved = 0
     for _ in attempts(coord.clock, coord.jitter, seconds=PLACE_SECONDS, first_wait=0.05):
         made = _next_commit(coord)
-        updates = own_updates(coord)
+        updates = [update for update in own_updates(coord) if not _is_idle(coord, update)]
         if made is None and not updates:
             return pushed
         before = fetched_ledger(coord)
@@ -98,6 +99,14 @@ def _exchange(coord: Coord) -> int:
         if unmoved == MAX_UNMOVED:
             raise host_refusal(coord, refused[0].reason)
     raise CoordError(Kind.UNKNOWN, f"{remote_of(coord).name} stays busy", next="git coord sync")
+
+
+def _is_idle(coord: Coord, update: RefUpdate) -> bool:
+    """Tell whether it is a request ref with nothing pending: pushing it would only take away what is there."""
+    name = refnames.parse(update.ref)
+    if name is None or name.agent is None or name.family is not Family.REQUESTS:
+        return False
+    return not any(request.blobs for request in read_requests(coord, fetched=False, only=name.agent))
 
 
 def _reread(coord: Coord, refused: list[PushedRef]) -> None:
