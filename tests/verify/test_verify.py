@@ -385,6 +385,19 @@ def test_a_range_by_ids_that_a_shallow_clone_lacks_is_fetched(stage: Stage) -> N
     assert (answer["commits"], kinds(answer)) == (2, [(bad, "a.txt", "held-then")])
 
 
+def test_an_old_server_that_gives_only_tips_is_asked_for_what_lies_behind_them(stage: Stage) -> None:
+    """Plain sshd does not pass GIT_PROTOCOL on, so git there speaks version 0."""
+    before = stage.hub.rev("main")
+    bad = violation(stage.beta, **{"a.txt": "1\n"})
+    stage.beta.commit("fine", **{"c.txt": "1\n"})
+    send(stage.beta, "main")
+    ci = stage.checkout("ci")
+    ci.git("config", "protocol.version", "0")
+    answer = ci.coord_json("verify", f"{before}..HEAD", code=3)
+    assert (answer["commits"], kinds(answer)) == (2, [(bad, "a.txt", "held-then")])
+    assert ci.coord_json("verify", f"{'1' * 40}..HEAD", code=5)["code"] == "unknown"
+
+
 @pytest.mark.parametrize(
     "asked", ["HEAD", "HEAD...HEAD", "nowhere..HEAD", "HEAD..nowhere", "HEAD:a.txt..HEAD", "-x..y"]
 )

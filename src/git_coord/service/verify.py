@@ -11,6 +11,7 @@ from git_coord.domain.team import NO_RULES, Reach, Team
 from git_coord.domain.verdict import Attested, Content, Evidence, Rules, UserCommit, Violation, judge, may_be_carried
 from git_coord.errors import CoordError, Kind
 from git_coord.store import refnames
+from git_coord.store.interface import Remote
 from git_coord.store.refnames import Family
 
 from .commits import UserHistory
@@ -141,12 +142,27 @@ def _named_span(coord: Coord, history: UserHistory, asked: str, *, is_local: boo
     names = [start or "HEAD", end or "HEAD"]
     for name in names:
         if is_oid(name) and not is_local and coord.remote is not None and history.resolve([name]) == [None]:
-            coord.remote.deepen(1, Oid(name))
+            _bring(coord.remote, history, Oid(name), [end or "HEAD", "HEAD"])
     base, tip = history.resolve(names)
     if base is None or tip is None:
         lost = names[0] if base is None else names[1]
         raise CoordError(Kind.USAGE, f"{lost!r} names no commit here", next="git fetch")
     return Span(base, tip)
+
+
+def _bring(remote: Remote, history: UserHistory, commit: Oid, names: list[str]) -> None:
+    """Fetch a commit by its id; from a server that gives only tips, go back to it from one that is here."""
+    try:
+        remote.deepen(1, commit)
+    except CoordError as refused:
+        tip = next((found for found in history.resolve(names) if found), None)
+        if refused.kind is not Kind.UNKNOWN or tip is None:
+            raise
+        for step in DEEPER:
+            remote.deepen(step, tip)
+            if history.resolve([commit]) != [None]:
+                return
+        raise
 
 
 def _parents(coord: Coord, commit: Oid) -> list[Oid]:
