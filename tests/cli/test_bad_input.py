@@ -295,7 +295,7 @@ def test_a_host_that_never_answers_is_given_up_in_time(trio: tuple[Repo, Repo, R
     with _silent_host() as silent:
         alpha.git("config", "remote.origin.url", silent)
         began = time.monotonic()
-        assert alpha.coord_json("check", "a", code=5)["message"] .startswith("no answer from origin in ")
+        assert alpha.coord_json("check", "a", code=5)["message"].startswith("no answer from origin in ")
         assert time.monotonic() - began < 10
         _gives_up(
             alpha,

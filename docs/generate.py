@@ -1,0 +1,207 @@
+"""Writes docs/cli.md and the man page docs/git-coord.1 from the commands themselves; `make docs` runs it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from git_coord import __version__
+from git_coord.cli.main import COMMANDS, HIDDEN, root
+
+DOCS = Path(__file__).resolve().parent
+EXITS = (
+    ("0", "ok", "free, mine, granted, done"),
+    ("1", "error", "something else is wrong"),
+    ("2", "usage", "the command line is wrong"),
+    ("3", "conflict", "held by somebody else"),
+    ("4", "lost", "not yours, or not any more"),
+    ("5", "unknown", "the remote gave no answer, or not a young enough one"),
+    ("6", "untrusted", "a record or the ledger cannot be believed"),
+    ("7", "stale", "the holder's lease is over; the claim still blocks"),
+    ("8", "blocked", "blocked by a maintainer"),
+    ("75", "timeout", "waited in vain"),
+    ("130", "", "interrupted"),
+)
+"""Status, the `code` of --json, meaning."""
+
+ENVIRONMENT = (
+    ("GIT_COORD_AGENT", "The agent to act as; counts before coord.agent. Empty counts as unset."),
+    ("GIT_COORD_SESSION", "The session to act in, instead of the one kept in the worktree's git directory."),
+    ("GIT_COORD_MODE", "What the hooks do about a violation: block, warn or off; counts before coord.mode."),
+    ("GIT_COORD_BYPASS", "1 lets one commit or push pass the hooks. It is recorded."),
+)
+
+SETTINGS = (
+    ("coord.agent", "The agent's name, written by init for this worktree."),
+    ("coord.repo", "The ledger's UUID, written by init."),
+    ("coord.remote", "The remote that has the ledger, when there are several; '.' for none."),
+    ("coord.key", "The agent's private key, instead of a generated one."),
+    ("coord.policyKey", "The private key that break and policy sign with."),
+    ("coord.freshness", "How old a picture may be to answer without a fetch; 60s."),
+    ("coord.fetchTimeout", "How long a fetch may take; 10s."),
+    ("coord.pushTimeout", "How long a push may take; 30s."),
+    ("coord.offline", "deny (default) or allow: whether a claim may stand unconfirmed."),
+    ("coord.minTtl", "The shortest lease; 5m with a remote, 1s without."),
+    ("coord.mode", "What the hooks do about a violation: block (default), warn or off."),
+    ("coord.refPrefix", "Where the refs are on the remote; refs/heads/coord for hosts that take only branches."),
+)
+
+CONFLICT = (
+    '"holder", "path", "held", "intent", "purpose", "claimed_at", "lease_until", "holder_stale", "token", '
+    '"caller_stamps": [STAMP]'
+)
+SHAPES = {
+    "ITEM": '{"path", "intent", "match", "blob"}',
+    "STAMP": '{"name", "value"}',
+    "CLAIM": (
+        '{"token", "confirmed", "agent", "items": [ITEM], "purpose", "lease", "ttl", "claimed_at", "lease_until", '
+        '"holder_stale", "stamps": [STAMP]}'
+    ),
+    "AGENT": '{"agent", "state", "since", "at", "ttl", "task", "note", "queue", "branch", "future"}',
+    "POST": '{"id", "agent", "status", "text", "to", "at"}',
+    "an error": '{"ok": false, "code", "message", "next"}, and what else is known',
+    "claim, granted": '{"token", "agent", "confirmed", "items": [ITEM], "lease_until", "stamps": [STAMP], "warnings"}',
+    "claim, refused": f'{{"ok": false, "code": "conflict", {CONFLICT}, "conflicts": [{{the same fields}}], "next"}}',
+    "release, renew, break": '{"confirmed", "claims": [CLAIM]}; "items" are those given back, or those renewed',
+    "check": (
+        '{"code", "resources": [{"path", "status": "free|mine|held|stale|unknown", "holder"}], "as_of"}; when somebody '
+        'holds it also "held", "intent", "token", "confirmed", "purpose", "claimed_at", "lease_until", "holder_stale"'
+    ),
+    "status": ('{"agents": [AGENT], "claims": [CLAIM], "waiting", "posts": [POST], "synced_at", "as_of", "warnings"}'),
+    "presence": '{"agents": [AGENT], "as_of"}',
+    "posts": '{"posts": [POST], "as_of"}',
+    "post": "POST",
+    "sync": '{"code", "remote", "head", "moved", "placed", "lost", "pushed", "as_of"}',
+    "verify": (
+        '{"code", "commits", "violations": [{"commit", "path", "holder", "token", "since", "kind"}], "as_of"}, and more'
+    ),
+    "log": '{"events": [{"commit", "at", "agent", "kind", "text"}], "as_of"}',
+    "init": '{"agent", "session", "key", "repo", "remote", "ledger", "joined"}',
+    "whoami": '{"agent", "session", "current_session", "key", "repo", "remote", "member"}',
+    "policy": '{"join", "listed", "admins", "max_lease", "takeover", "void", "fold", "skew"}',
+    "doctor": '{"findings": [{"level", "text", "next"}]}',
+    "hooks status": '{"hooks": [{"hook", "path", "worktree", "fires"}]}',
+}
+"""What --json prints, beside `"ok"`; a test compares the names with real answers."""
+
+ABOUT_JSON = (
+    'Every command takes --json: stdout is then one object with "ok", also for an error; stderr is talk. Times are '
+    'RFC 3339, UTC. A path that is not UTF-8 is {"b64": base64}. More fields may come.'
+)
+
+
+class Page(NamedTuple):
+    """One command as it is described."""
+
+    name: str
+    synopsis: str
+    paragraphs: list[str]
+    options: list[tuple[str, str]]
+
+
+def pages() -> Iterator[Page]:
+    """Yield every visible command and subcommand, in the order of the help."""
+    top = click.Context(root, info_name="git coord")
+    for name in COMMANDS:
+        command = root.get_command(top, name)
+        if name in HIDDEN or command is None:
+            continue
+        yield _page(command, name)
+        for sub in command.commands.values() if isinstance(command, click.Group) else ():
+            yield _page(sub, f"{name} {sub.name}")
+
+
+def _page(command: click.Command, name: str) -> Page:
+    # Spelled here and not by click, whose versions differ.
+    synopsis = " ".join(["git coord", name, "[OPTIONS]", *map(_argument, command.params)]).strip()
+    if isinstance(command, click.Group):
+        synopsis += " [COMMAND]" if command.invoke_without_command else " COMMAND"
+    paragraphs = [" ".join(part.split()) for part in inspect.cleandoc(command.help or "").split("\n\n")]
+    options = [_option(param) for param in command.params if isinstance(param, click.Option)]
+    return Page(name, " ".join(synopsis.split()), paragraphs, [*options, ("-h", "Show the help of the command.")])
+
+
+def _argument(param: click.Parameter) -> str:
+    if not isinstance(param, click.Argument):
+        return ""
+    word = param.metavar or str(param.name).upper()
+    word = word if param.required or word.startswith("[") else f"[{word}]"
+    return f"{word}..." if param.nargs == -1 and " | " not in word else word
+
+
+def _option(param: click.Option) -> tuple[str, str]:
+    words = ", ".join(param.opts)
+    if not param.is_flag:
+        choices = getattr(param.type, "choices", None)
+        words += f" {param.metavar or ('|'.join(choices) if choices else param.type.name.upper())}"
+    return words, param.help or ""
+
+
+def markdown() -> str:
+    """Return docs/cli.md."""
+    lines = ["# Command line", "", "Generated by `make docs` from the commands; `git help coord` shows the same.", ""]
+    lines += [f"- [`git coord {page.name}`](#git-coord-{page.name.replace(' ', '-')})" for page in pages()]
+    for page in pages():
+        lines += ["", f"## git coord {page.name}", "", "```", page.synopsis, "```"]
+        lines += [line for text in page.paragraphs for line in ("", text)]
+        lines += ["", "| option | meaning |", "|---|---|"]
+        lines += [f"| `{_cell(option)}` | {_cell(text)} |" for option, text in page.options]
+    lines += ["", "## Exit status", "", "| status | `code` | meaning |", "|---|---|---|"]
+    lines += [f"| {status} | {f'`{code}`' if code else ''} | {text} |" for status, code, text in EXITS]
+    lines += ["", "## JSON", "", ABOUT_JSON, "", "| answer | object |", "|---|---|"]
+    lines += [f"| {name} | `{_cell(shape)}` |" for name, shape in SHAPES.items()]
+    for title, rows in (("Environment", ENVIRONMENT), ("Configuration", SETTINGS)):
+        lines += ["", f"## {title}", "", "| name | meaning |", "|---|---|"]
+        lines += [f"| `{name}` | {text} |" for name, text in rows]
+    return "\n".join([*lines, ""])
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def manual() -> str:
+    """Return the man page."""
+    lines = [f'.TH GIT\\-COORD 1 "" "git\\-coord {__version__}" "Git Manual"', ".SH NAME"]
+    lines += ["git\\-coord \\- who is working on what in this repository, and may I touch this file?", ".SH SYNOPSIS"]
+    lines += [".nf", *(_roff(page.synopsis) for page in pages()), ".fi", ".SH DESCRIPTION"]
+    lines += [
+        "Agents and people claim files and tasks, show presence and post intentions. Everything lives in the git",
+        "repository they already share, under refs/coord; the remote they already have is the only exchange. Every",
+        "record is signed.",
+        ".SH COMMANDS",
+    ]
+    for page in pages():
+        lines += [f'.SS "{_roff(page.synopsis)}"']
+        lines += [line for text in page.paragraphs for line in (_roff(text), ".PP")][:-1]
+        lines += _terms(page.options)
+    lines += [".SH EXIT STATUS", *_terms((f"{status} {code}".strip(), text) for status, code, text in EXITS)]
+    lines += [".SH JSON", _roff(ABOUT_JSON), *_terms(SHAPES.items())]
+    lines += [".SH ENVIRONMENT", *_terms(ENVIRONMENT), ".SH CONFIGURATION", *_terms(SETTINGS)]
+    lines += [".SH SEE ALSO", "git(1), git\\-notes(1), githooks(5), ssh\\-keygen(1)"]
+    return "\n".join([*lines, ""])
+
+
+def _terms(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
+    for term, text in rows:
+        yield from (".TP", f"\\fB{_roff(term)}\\fR", _roff(text))
+
+
+def _roff(text: str) -> str:
+    text = text.replace("\\", "\\e").replace("-", "\\-").replace('"', "\\(dq")
+    text = "".join(char if char.isascii() else f"\\[u{ord(char):04X}]" for char in text)
+    return f"\\&{text}" if text.startswith((".", "'")) else text
+
+
+def main() -> None:
+    """Write both pages."""
+    (DOCS / "cli.md").write_text(markdown())
+    (DOCS / "git-coord.1").write_text(manual())
+
+
+if __name__ == "__main__":
+    main()
