@@ -131,3 +131,16 @@ def test_nothing_to_check_is_wrong_usage(alone: Repo) -> None:
         "",
         "git coord: name at least one path or task\nnext   git coord check -h\n",
     )
+
+
+def test_holding_a_file_of_a_folder_is_not_holding_the_folder(alone: Repo) -> None:
+    alone.coord_json("claim", "src/x.py", "lib")
+    rows = alone.coord_json("check", "src", "src/x.py", "lib/new.py", ".")["resources"]
+    assert [row["status"] for row in rows] == ["free", "mine", "mine", "free"]
+
+
+def test_an_absolute_path_inside_the_worktree_is_as_good_as_a_relative_one(alone: Repo) -> None:
+    alone.write("src/x.py", "x\n")
+    alone.coord_json("claim", str(alone.path / "src" / "x.py"))
+    answer = alone.coord_json("check", str(alone.path / "src" / "x.py"), "src/x.py")
+    assert [(row["path"], row["status"]) for row in answer["resources"]] == [("src/x.py", "mine")]

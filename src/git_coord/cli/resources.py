@@ -29,10 +29,7 @@ def items(app: App, names: Sequence[str], globs: Sequence[str], intent: Intent) 
 
     Raises CoordError(USAGE) for a name that cannot be claimed, or none at all.
     """
-    prefix = app.location.prefix.rstrip("/")
-    asked = [parse_argument(name, prefix) for name in names]
-    asked += [parse_argument(pattern, prefix, glob=True) for pattern in globs]
-    unique = list(dict.fromkeys(asked))
+    unique = _parsed(app, names, globs)
     if not unique:
         raise CoordError(Kind.USAGE, "name at least one path or task")
     if len(unique) > MAX_ITEMS:
@@ -43,10 +40,26 @@ def items(app: App, names: Sequence[str], globs: Sequence[str], intent: Intent) 
 
 def plain_items(app: App, names: Sequence[str], globs: Sequence[str] = ()) -> tuple[Item, ...]:
     """Return the items without pins, for commands that only look them up."""
+    return tuple(Item(kind, name, Intent.EDIT) for kind, name in _parsed(app, names, globs))
+
+
+def _parsed(app: App, names: Sequence[str], globs: Sequence[str]) -> list[tuple[ItemKind, str]]:
     prefix = app.location.prefix.rstrip("/")
-    asked = [parse_argument(name, prefix) for name in names]
+    asked = [_parse(app, name, prefix) for name in names]
     asked += [parse_argument(pattern, prefix, glob=True) for pattern in globs]
-    return tuple(Item(kind, name, Intent.EDIT) for kind, name in dict.fromkeys(asked))
+    return list(dict.fromkeys(asked))
+
+
+def _parse(app: App, name: str, prefix: str) -> tuple[ItemKind, str]:
+    """Parse one argument; an absolute path inside the worktree is as good as a relative one: agents name files so."""
+    top = app.location.top
+    if name.startswith("/") and top is not None:
+        folder, last = os.path.split(os.path.normpath(name))
+        # The last component stays as it is: a symbolic link is claimed itself, not what it points to.
+        for path in (os.path.normpath(name), os.path.join(os.path.realpath(folder), last)):
+            if path == top or path.startswith(top.rstrip("/") + "/"):
+                return parse_argument(f"path:{os.path.relpath(path, top)}")
+    return parse_argument(name, prefix)
 
 
 def tokens_and_names(arguments: Sequence[str]) -> tuple[list[int], list[str]]:

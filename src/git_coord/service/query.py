@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from git_coord.domain.fold import Fold, fold_name
 from git_coord.domain.ids import Agent, Nonce
-from git_coord.domain.items import Intent, Item
+from git_coord.domain.items import EVERYTHING, Intent, Item, ItemKind
 from git_coord.domain.lease import is_stale, lease_end
+from git_coord.domain.overlap import covers, same_item
 from git_coord.domain.state import LiveClaim, State
 
 from .context import Coord
@@ -69,12 +71,20 @@ def check(coord: Coord, items: Sequence[Item], seen: Picture | None = None) -> l
 def _checked(now: Picture, asked: Item, me: Agent | None) -> Checked:
     hits = [(now.state.claims[n], now.state.claims[n].items[i]) for n, i in now.state.index.overlapping(asked)]
     others = [(c, own) for c, own in hits if c.holder != me and Intent.EDIT in (asked.intent, own.intent)]
-    mine = [(c, own) for c, own in hits if c.holder == me]
+    mine = [(c, own) for c, own in hits if c.holder == me and _holds_all(own, asked, now.state.fold)]
     for claim, own in others or mine:
         held = now.held(claim)
         status = "mine" if claim.holder == me else "stale" if held.is_stale else "held"
         return Checked(asked, status, held, own)
     return Checked(asked, "free", None, None)
+
+
+def _holds_all(own: Item, asked: Item, fold: Fold) -> bool:
+    """Tell whether an own item is all of what is asked about: holding a file of a folder is not holding the folder."""
+    if own.kind is ItemKind.GLOB or asked.kind is ItemKind.GLOB:
+        return same_item(own, asked, fold) or (asked.kind is not ItemKind.GLOB and covers(own, asked.name, fold))
+    mine, whole = fold_name(own.name, fold), fold_name(asked.name, fold)
+    return mine in (EVERYTHING, whole) or whole.startswith(f"{mine}/")
 
 
 @dataclass(frozen=True, slots=True)
