@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -154,7 +155,7 @@ class Scene:
 
     def nonce(self) -> Nonce:
         """Return the next nonce: unpredictable for nobody, different every time."""
-        return Nonce(f"{next(self._nonces):032x}")
+        return Nonce(hashlib.sha256(b"%d" % next(self._nonces)).hexdigest()[:32])
 
     def signer(self, name: str) -> Signer:
         """Return the signer of this name, a new key the first time."""

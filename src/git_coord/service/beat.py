@@ -63,7 +63,8 @@ def beat_if_due(coord: Coord) -> None:
     if member is None or coord.settings.keeps_history or member.session != coord.me.session:
         return
     last = last_acknowledged(coord, coord.me.agent)
-    if last is not None and last[1] == coord.me.session and coord.clock.now() - last[0] < _interval(coord):
+    # A last one from the future, after a clock was set back, is no reason to keep silent.
+    if last is not None and last[1] == coord.me.session and 0 <= coord.clock.now() - last[0] < _interval(coord):
         return
     from .presence import Wish, current_state, set_presence  # noqa: PLC0415 - only when one is due
 

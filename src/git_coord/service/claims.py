@@ -59,24 +59,26 @@ def claim(coord: Coord, wanted: Wanted) -> ClaimGranted | ClaimRefused:
         return ClaimRefused(found)
     offline = coord.settings.offline == "allow"
 
-    drawn: list[Nonce] = []
+    drawn: list[Claim] = []
 
     def make(seq: int) -> Claim:
         op = operation(coord, Claim, seq, not_after=None, **_fields(wanted))
-        drawn.append(op.nonce)
-        return op if offline else _with_deadline(op)
+        drawn.append(op if offline else _with_deadline(op))
+        return drawn[-1]
 
     try:
         submitted = submit(coord, make)
+        if _is_late_already(coord, submitted):
+            submitted = submit(coord, make)
     except UnreachableError as trouble:
         return _unconfirmed(coord, trouble)
     except CoordError:
-        if drawn and _is_published(coord, drawn[-1]):
-            _take_back(coord, drawn[-1])
+        if drawn and _is_published(coord, drawn[-1].nonce):
+            _take_back(coord, drawn[-1].nonce)
         raise
     except KeyboardInterrupt:
         if drawn:  # whether it was published cannot be told: it may have struck inside the swap
-            _take_back(coord, drawn[-1])
+            _take_back(coord, drawn[-1].nonce)
         raise
     return _claimed(submitted)
 
@@ -87,6 +89,16 @@ def _fields(wanted: Wanted) -> dict[str, object]:
 
 def _with_deadline(op: Claim) -> Claim:
     return replace(op, not_after=op.at + OFFLINE_NOT_AFTER)
+
+
+def _is_late_already(coord: Coord, submitted: Submitted) -> bool:
+    """Tell whether a claim just made was refused as too late: the operation before it came from a clock far ahead.
+
+    The refusal has set the ledger's time to this clock, so that a second try is judged by it.
+    """
+    late = isinstance(submitted.outcome, Refused) and submitted.outcome.reason is Refusal.LATE
+    op = submitted.sealed.op
+    return late and isinstance(op, Claim) and op.not_after is not None and coord.clock.now() <= op.not_after
 
 
 def _check_ttl(coord: Coord, ttl: int) -> None:

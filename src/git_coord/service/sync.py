@@ -141,7 +141,8 @@ def picture_age(coord: Coord, families: Collection[Family] = ()) -> int | None:
     stamp = coord.files.read(SYNCED_PRESENCE if Family.PRESENCE in families else SYNCED)
     if stamp is None or not stamp.strip().isdigit():
         return None
-    return max(0, coord.clock.now() - int(stamp))
+    age = coord.clock.now() - int(stamp)
+    return age if age >= 0 else None  # the clock was set back: how old the picture is cannot be told
 
 
 def freshen(coord: Coord, *, is_local: bool, families: tuple[Family, ...] = SYNC_FAMILIES) -> int | None:
