@@ -31,6 +31,7 @@ def means(as_json: bool, agent: str | None, *, offline: bool = False) -> tuple[A
     output = Output(is_json=as_json)
     notice = _noticer(output)
     app = open_app(_here(), os.environ, agent=agent, offline=offline, notice=notice)
+    app.coord.progress = output.progress
     if app.config.get("coord.repo") is not None:
         note_beat(app.coord)
     return app, output

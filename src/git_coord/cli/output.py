@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,6 +18,7 @@ class Output:
     def __init__(self, *, is_json: bool) -> None:
         """Remember the form."""
         self.is_json = is_json
+        self._told = time.monotonic()
 
     def object(self, fields: Mapping[str, Any], *, ok: bool = True) -> None:
         """Print the one object of `--json`."""
@@ -30,6 +32,13 @@ class Output:
     def talk(self, text: str) -> None:
         """Say something beside the answer."""
         print("\n".join(clean(line) for line in text.split("\n")), file=sys.stderr)
+
+    def progress(self, text: str) -> None:
+        """Say how far long work has come: not in its first second, and not more than once a second."""
+        now = time.monotonic()
+        if now - self._told >= 1:
+            self._told = now
+            self.talk(f"git coord: {text}")
 
     def error(self, trouble: CoordError, otherwise: str | None = None) -> int:
         """Say what went wrong and what to do next (`otherwise`: when the error names nothing); returns the status."""

@@ -54,6 +54,8 @@ class Coord:
     signer: Signer | None = None
     policy_signer: Callable[[], Signer] | None = None
     notice: Callable[[str], None] = lambda _text: None
+    progress: Callable[[str], None] = lambda _text: None
+    """Told now and then how far long work has come."""
     reach: Callable[[str], None] = lambda _name: None
     """Called at each step at which a kill must lose nothing (`failpoints.py`)."""
     head: Head | None = None
