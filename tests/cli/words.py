@@ -16,7 +16,7 @@ _RULES = (
     (r"\b[0-9a-f]{16}\b", "<session>"),
     (r"\b[0-9a-f]{10}\b", "<short>"),
     (r"\b[0-9a-f]{8}\b", "<id>"),
-    (r" +\d+ s\b", " <age>"),
+    (r" +\d+ (s|min)\b", " <age>"),
 )
 
 
