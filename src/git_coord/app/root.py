@@ -12,6 +12,7 @@ from git_coord.crypto.keys import Signer, SshKeygenSigner, load_public_key
 from git_coord.domain.ids import Agent, Nonce, Session, is_agent, is_session
 from git_coord.errors import CoordError, Kind
 from git_coord.service.context import Coord, Identity, Settings
+from git_coord.service.failpoints import failpoint
 from git_coord.service.files import CoordFiles
 from git_coord.store import ahead, refnames
 from git_coord.store.git import Config, Git, Location, discover
@@ -54,6 +55,7 @@ class App:
         from git_coord.service.snapshot import write_snapshot
 
         write_snapshot(self.coord)
+        self.coord.reach("after snapshot")
 
     def history(self) -> UserHistory:
         """Return the user's commits."""
@@ -106,6 +108,7 @@ def open_app(
         jitter=lambda: int.from_bytes(os.urandom(4), "big") / 2**32,
         settings=settings(config, offline=offline),
         notice=notice or (lambda _text: None),
+        reach=failpoint(env),
     )
     worktree = Worktree(git, store, location.top, remote=name, has_upstreams=bool(config.under("branch")))
     app = App(coord, git, location, config, env, worktree, name)
