@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from git_coord.cli.main import COMMANDS, HIDDEN
 from tests.cli.words import hints, said, type_in
 from tests.helpers import Repo
+from tests.helpers.source import read_sources
 
 VISIBLE = [name for name in COMMANDS if name not in HIDDEN]
 SUBCOMMANDS = [["hooks", "install"], ["hooks", "uninstall"], ["hooks", "status"], ["presence", "set"]]
@@ -98,3 +100,22 @@ def test_a_mistyped_option_before_the_command_is_not_swallowed(repo: Repo) -> No
 def test_a_closed_pipe_ends_quietly(alone: Repo) -> None:
     done = type_in(alone, "set -o pipefail; git coord status | true")
     assert done.err == ""
+
+
+def _advised() -> list[str]:
+    """Return what the front end and the composition root advise, with replacement fields as `{}`."""
+    found = []
+    for source in read_sources():
+        for node in ast.walk(source.tree) if source.layer in ("cli", "app") else ():
+            if isinstance(node, ast.keyword) and node.arg == "next":
+                found += [literal.text for literal in source.literals(node.value)]
+    return sorted({text for text in found if " " in text})
+
+
+def test_what_the_front_end_advises_are_commands_that_exist(repo: Repo) -> None:
+    steps = _advised()
+    assert len(steps) > 8
+    assert [step for step in steps if not step.startswith(("git coord ", "git config ", "git log ", "cd ", "{} "))] == []
+    for step in steps:
+        if step.startswith("git coord "):
+            assert type_in(repo, f"{step.replace('{}', 'x')} -h").code == 0, step

@@ -91,8 +91,9 @@ def _ledger(app: App, name: str, policy_key: str | None) -> tuple[str, Founding,
         if app.coord.settings.pinned_root or pinned_by_team(app):
             raise CoordError(
                 Kind.UNTRUSTED,
-                f"{app.remote_name or 'this clone'} has no ledger, but .coord.toml pins one",
-                next="git fetch, or ask who removed it; without a ledger for good: take [ledger] out of .coord.toml",
+                f"{app.remote_name or 'this clone'} has no ledger, but [ledger] of .coord.toml pins one:"
+                " ask who removed it, or take that out",
+                next="git log -- :/.coord.toml",
             )
         drafted.append(_new_uuid())
         key = person if person is not None else _key(app, drafted[0], name)[0]
