@@ -6,6 +6,8 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from git_coord.errors import CoordError, Kind
+
 from .ids import Oid
 
 FILE_MODE = "100644"
@@ -96,11 +98,16 @@ def tree_of(rows: Iterable[tuple[str, str, Oid]], root: Oid | None = None) -> Tr
 
 
 def parse_tree(data: bytes, oid_bytes: int) -> list[tuple[str, str, Oid]]:
-    """Return `(mode, name, oid)` of the entries of a raw tree object; ids have `oid_bytes` bytes (20 or 32)."""
+    """Return `(mode, name, oid)` of the entries of a raw tree object; ids have `oid_bytes` bytes (20 or 32).
+
+    Raises CoordError(UNTRUSTED) for bytes that are no tree.
+    """
     rows = []
     at = 0
     while at < len(data):
-        end = data.index(b"\0", at)
+        end = data.find(b"\0", at)
+        if end < 0 or end + oid_bytes >= len(data):
+            raise CoordError(Kind.UNTRUSTED, "a tree is cut short")
         mode, _, name = data[at:end].decode("utf-8", "surrogateescape").partition(" ")
         rows.append((mode, name, Oid(data[end + 1 : end + 1 + oid_bytes].hex())))
         at = end + 1 + oid_bytes

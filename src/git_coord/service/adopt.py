@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from git_coord.store.interface import Store
 from .context import Coord
 from .records import open_operation, opened_blobs
 
+_DATE = re.compile(rb"^committer .* (\d{1,19}) [-+]\d{4}$", re.MULTILINE)
 CHUNK = 128
 """Commits read at a time: enough to make process starts cheap, little enough to keep memory flat."""
 
@@ -49,9 +51,11 @@ def load_head(store: Store, oid: Oid) -> Head:
 
 
 def commit_date(commit: bytes) -> int:
-    """Return the committer date of a raw commit, seconds since the epoch."""
-    line = next(line for line in commit.split(b"\n") if line.startswith(b"committer "))
-    return int(line.rsplit(b" ", 2)[1])
+    """Return the committer date of a raw commit, seconds since the epoch; raises CoordError(UNTRUSTED)."""
+    found = _DATE.search(commit)
+    if found is None:
+        raise CoordError(Kind.UNTRUSTED, "a commit of the ledger has no date", next="git coord doctor --repair-ledger")
+    return int(found[1])
 
 
 def walk(coord: Coord, known: Head | None, commits: Sequence[Oid]) -> Walk:

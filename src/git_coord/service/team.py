@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import stat
 import tomllib
 from collections.abc import Callable
 from typing import Any
@@ -18,6 +20,8 @@ from .files import CoordFiles
 
 RULES_FILE = ".coord.toml"
 MAX_BYTES = 1 << 20
+_DEEP_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]{1,256}|"[^"\n]{0,256}"|'[^'\n]{0,256}')[ \t]*\.[ \t]*){64}""")
+"""A key of many parts, for which tomllib takes seconds (it is quadratic in them); a real one has two."""
 _TROUBLES = {
     "extra_forbidden": "is no key of this file",
     "list_type": "is not a list",
@@ -30,8 +34,11 @@ def load_team(top: str) -> tuple[Team, bytes]:
     """Return the rules of a worktree and the stamp of the file they come from; raises CoordError(ERROR) if broken."""
     path = os.path.join(top, RULES_FILE)
     try:
-        with open(path, "rb") as file:
+        # O_NONBLOCK: a link to a pipe or a terminal would wait for ever.
+        with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
             found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                raise _broken("is not a file")
             data = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         return NO_RULES, snapshot.NO_FILE
@@ -46,10 +53,12 @@ def parse_team(data: bytes) -> Team:
         raise _broken("is larger than 1 MiB")
     try:
         text = data.decode()
+        if _DEEP_KEY.search(text):
+            raise _broken("has a key of too many parts")
         values = tomllib.loads(text)
     except UnicodeDecodeError:
         raise _broken("is not UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # tomllib lets through what Python says of a deep or huge value
         raise _broken(f"is not TOML: {error}") from None
     checked = _validate(values, text)
     claims, ledger = checked.get("claims", {}), checked.get("ledger", {})
