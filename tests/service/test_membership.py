@@ -6,10 +6,12 @@ import pytest
 from tests.service.scene import REPO, Desk, Scene, again, trouble
 
 from git_coord.domain.ids import Agent, Session
-from git_coord.domain.statements import Listed
+from git_coord.domain.statements import Join, Listed
 from git_coord.errors import CoordError, Kind
 from git_coord.service import membership
 from git_coord.service.membership import Birth, Founding, PolicyChange
+from git_coord.service.operations import operation
+from git_coord.service.requests import publish
 from git_coord.store.refnames import LEDGER
 
 
@@ -127,6 +129,21 @@ def test_who_loses_the_race_for_a_name_is_told_so_and_leaves_nothing_behind(scen
 
 def _never() -> Birth:
     raise AssertionError("there is a ledger")
+
+
+@pytest.mark.parametrize("with_hub", [True, False])
+def test_an_init_cut_off_after_it_published_its_join_is_finished_by_the_next(
+    scene: Scene, local: Scene, with_hub: bool
+) -> None:
+    here = scene if with_hub else local
+    here.joined("admin")
+    alpha = here.desk("alpha")
+    coord = alpha.coord(opened=False)
+    membership.found_or_adopt(coord, _never)
+    publish(coord, lambda seq: operation(coord, Join, seq, key=alpha.signer.key), alpha.signer)
+    alpha.init()
+    assert alpha.granted("a.txt").is_confirmed is True
+    assert len(alpha.state().agents) == 2
 
 
 def test_a_key_in_use_joins_under_no_other_name(scene: Scene) -> None:

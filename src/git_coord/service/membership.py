@@ -22,6 +22,8 @@ from .operations import may_join, name_taken, operation, policy_signer, require_
 from .place import UnplaceableError, submit
 from .records import rotation_proof, seal_operation
 from .remote_ledger import LEDGER_FAMILIES, fetch_and_adopt, host_refusal, remote_of
+from .requests import read_requests
+from .sync import sync
 
 SKEW = 60
 DEFAULT_MAX_LEASE = 7 * 86400
@@ -108,10 +110,12 @@ def join(coord: Coord) -> bool:
 
     Raises CoordError(LOST) when the name belongs to another key, or the agent works in another session.
     """
-    member = coord.known.state.agents.get(coord.me.agent)
-    if member is not None:
+    was_member = coord.me.agent in coord.known.state.agents
+    if not was_member and any(request.blobs for request in read_requests(coord, fetched=False, only=coord.me.agent)):
+        sync(coord)  # an init that was killed has published its join: a second one could not be placed behind it
+    if coord.me.agent in coord.known.state.agents:
         require_membership(coord)
-        return False
+        return not was_member
     key = coord.own_signer.key
     may_join(coord, operation(coord, Join, 1, key=key), key)
     try:
