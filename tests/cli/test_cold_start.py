@@ -23,8 +23,13 @@ LINES = {
 
 
 PROBE = """
-import atexit, sys
-atexit.register(lambda: sys.stderr.write("\\n".join(["", "loaded:", *sys.modules])))
+import os, sys
+leave = os._exit
+def tell(status):
+    sys.stderr.write("\\n".join(["", "loaded:", *sys.modules]))
+    sys.stderr.flush()
+    leave(status)
+os._exit = tell
 from git_coord.__main__ import main
 main()
 """

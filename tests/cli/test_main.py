@@ -115,7 +115,9 @@ def _advised() -> list[str]:
 def test_what_the_front_end_advises_are_commands_that_exist(repo: Repo) -> None:
     steps = _advised()
     assert len(steps) > 8
-    assert [step for step in steps if not step.startswith(("git coord ", "git config ", "git log ", "cd ", "{} "))] == []
+    assert [
+        step for step in steps if not step.startswith(("git coord ", "git config ", "git log ", "cd ", "{} "))
+    ] == []
     for step in steps:
         if step.startswith("git coord "):
             assert type_in(repo, f"{step.replace('{}', 'x')} -h").code == 0, step
