@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
@@ -74,16 +74,15 @@ def root() -> None:
     """Who is working on what in this repository, and may I touch this file?"""  # noqa: D400 - the question is the name
 
 
-def run(argv: list[str] | None = None) -> NoReturn:
-    """Run a command line and exit with the status of section 10 of the design."""
-    arguments = sys.argv[1:] if argv is None else argv
+def run(arguments: list[str]) -> int:
+    """Run a command line; returns the exit status of section 10 of the design, with everything printed."""
     output = Output(is_json="--json" in _options(arguments))
     status = _status(arguments, output)
     try:
         sys.stdout.flush()
     except BrokenPipeError:
         status = _without_reader()
-    sys.exit(status)
+    return status
 
 
 def _options(arguments: list[str]) -> list[str]:
