@@ -188,3 +188,10 @@ def test_the_other_clone_sees_a_release_after_it_looked(pair: tuple[Repo, Repo])
     alpha.coord_json("release", "a")
     forget_sync(beta)
     assert beta.coord_json("check", "a")["resources"][0]["status"] == "free"
+
+
+def test_a_released_name_with_a_control_character_cannot_reach_the_terminal(alone: Repo) -> None:
+    alone.write("a\x1b[2J\nb", "1\n")
+    alone.git("add", ".")
+    alone.coord_json("claim", "a\x1b[2J\nb")
+    assert alone.coord("release", "--all").err == "git coord: uncommitted changes in a\\x1b[2J\\nb\n"

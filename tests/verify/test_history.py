@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import pytest
 from tests.helpers import Repo, new_repo
 
 from git_coord.domain.ids import Oid
+from git_coord.errors import CoordError, Kind
 from git_coord.store.git import Git
 from git_coord.store.userhistory import GitHistory
 
@@ -132,3 +134,11 @@ def test_the_remote_is_asked_for_its_default_branch_where_this_clone_has_no_copy
     other = new_repo(tmp_path / "other", repo.env)
     other.git("remote", "add", "origin", str(repo.path))
     assert history(other, "origin").default_tip(5) == repo.rev("HEAD")
+
+
+def test_a_remote_that_does_not_say_its_default_branch_is_named(repo: Repo) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        repo.git("remote", "add", "origin", f"git://127.0.0.1:{server.getsockname()[1]}/hub")
+        with pytest.raises(CoordError) as caught:
+            history(repo, "origin").default_tip(0.5)
+    assert (caught.value.kind, caught.value.message) == (Kind.UNKNOWN, "no answer from origin in 0.5 s")

@@ -8,6 +8,7 @@ from git_coord.app import App
 from git_coord.domain.items import Item, ItemKind
 from git_coord.domain.ledger import Change
 from git_coord.domain.state import LiveClaim
+from git_coord.domain.text import escape_for_display
 from git_coord.errors import CoordError, Kind
 from git_coord.service import claims, query, selection
 from git_coord.service.ledger import open_ledger, view
@@ -72,7 +73,8 @@ def _warn_uncommitted(app: App, output: Output, chosen: selection.Selection) -> 
     dirty = app.worktree.uncommitted(names)
     if dirty:
         more = f" and {len(dirty) - 5} more" if len(dirty) > 5 else ""
-        output.talk(f"git coord: uncommitted changes in {', '.join(dirty[:5])}{more}")
+        names = [escape_for_display(path) for path in dirty[:5]]
+        output.talk(f"git coord: uncommitted changes in {', '.join(names)}{more}")
 
 
 def _meant(claim: LiveClaim, positions: tuple[int, ...] | None) -> list[Item]:

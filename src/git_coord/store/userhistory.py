@@ -94,7 +94,12 @@ class GitHistory:
         if here is not None:
             return here
         line = ["ls-remote", "--end-of-options", self._remote, "HEAD"]
-        done = self._git.online().run(line, timeout=timeout, check=False)
+        try:
+            done = self._git.online().run(line, timeout=timeout, check=False)
+        except CoordError as trouble:
+            if trouble.kind is not Kind.UNKNOWN:
+                raise
+            raise CoordError(Kind.UNKNOWN, f"no answer from {self._remote} in {timeout:g} s") from None
         if done.code != 0:
             raise CoordError(Kind.UNKNOWN, f"{self._remote}: {first_words(done.err) or 'could not be asked'}")
         words = done.out.decode("ascii", "replace").split()
