@@ -95,6 +95,9 @@ def _locks(app: App) -> Iterator[Finding]:
         age = int(time.time() - os.lstat(path).st_mtime)
         if age > OLD_LOCK:
             yield Finding("wrong", f"{path} was left behind {age} s ago by a killed process", f"rm '{path}'")
+        else:
+            text = f"{path} is {age} s old: a git is at work, or was just killed"
+            yield Finding("note", text, f"rm '{path}'   (once no git runs here)")
 
 
 def _lock_files(common: str) -> Iterator[str]:

@@ -10,7 +10,7 @@ from git_coord.store.interface import RefUpdate, Swap
 
 from .context import Coord
 
-TRIES = 5
+TRIES = 3
 """Of a store that itself waits for a lock as long as a live git may hold one."""
 
 
