@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from git_coord.errors import CoordError, Kind
 
+from .digest import new as digest_of
 from .ids import Oid
 
 FILE_MODE = "100644"
@@ -24,7 +24,7 @@ class GitObject(NamedTuple):
 
 def hash_object(type_: str, data: bytes, algorithm: str) -> GitObject:
     """Return the object with its id under "sha1" or "sha256"."""
-    digest = hashlib.new(algorithm, b"%s %d\0" % (type_.encode("ascii"), len(data)), usedforsecurity=False)
+    digest = digest_of(algorithm, b"%s %d\0" % (type_.encode("ascii"), len(data)))
     digest.update(data)
     return GitObject(Oid(digest.hexdigest()), type_, data)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 
+from .digest import new
 from .ids import Agent, KeyText, Oid
 from .state import Member, State
 from .statements import Break, Join, Operation, Policy, Rotate
@@ -77,4 +77,4 @@ def _used_keys(state: State) -> set[KeyText]:
 
 def turn_order(parent: Oid, agents: Iterable[Agent]) -> list[Agent]:
     """Return the agents in the order in which a commit on `parent` places their operations."""
-    return sorted(agents, key=lambda agent: hashlib.sha256(f"{parent}\0{agent}".encode("ascii")).digest())
+    return sorted(agents, key=lambda agent: new("sha256", f"{parent}\0{agent}".encode("ascii")).digest())

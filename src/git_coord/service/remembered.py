@@ -8,9 +8,9 @@ is a cache in our own folder: who can write it can also write the refs, hooks an
 from __future__ import annotations
 
 import os
-from hashlib import sha256
 
 from git_coord.crypto.record import OpenedRecord, open_record, reopen_record
+from git_coord.domain.digest import new
 
 from .files import CoordFiles
 
@@ -31,7 +31,7 @@ class Remembered:
         """Return the parts of a record whose signature verifies; raises CoordError(UNTRUSTED)."""
         if len(record) > limit:
             return open_record(record, limit)
-        digest = sha256(record).hexdigest()
+        digest = new("sha256", record).hexdigest()
         if digest in self._all():
             return reopen_record(record, limit)
         opened = open_record(record, limit)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import zlib
 from collections.abc import Sequence
 
+from git_coord.domain.digest import new
 from git_coord.domain.merkle import GitObject
 
 _TYPES = {"commit": 1, "tree": 2, "blob": 3, "tag": 4}
@@ -17,7 +17,7 @@ def pack(objects: Sequence[GitObject], algorithm: str) -> bytes:
     for made in objects:
         parts += [_entry_header(_TYPES[made.type], len(made.data)), zlib.compress(made.data, 1)]
     content = b"".join(parts)
-    return content + hashlib.new(algorithm, content, usedforsecurity=False).digest()
+    return content + new(algorithm, content).digest()
 
 
 def _entry_header(type_: int, size: int) -> bytes:
