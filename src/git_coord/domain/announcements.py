@@ -44,9 +44,10 @@ class ReceiptEntry(NamedTuple):
     paths: tuple[TouchedPath, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Announcement(Statement):
     """A statement whose newest version counts and whose unknown fields are ignored."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

@@ -61,9 +61,10 @@ _TTL = fields.integer(1, 366 * 86400)
 _LEASE = fields.one_of("quick", "standard", "long")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Operation(Statement):
     """A statement that is placed in the ledger; an unknown field makes it unplaceable."""
+
+    __slots__ = ()  # no field of its own, so there is nothing to generate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -100,9 +101,10 @@ class Join(Operation):
     key: KeyText
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Rejoin(Operation):
     """Make the statement's session the agent's current one."""
+
+    __slots__ = ()
 
     KIND = "rejoin"
     FIELDS: ClassVar[dict[str, Field]] = {}
