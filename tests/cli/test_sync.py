@@ -114,3 +114,17 @@ def test_hooks_are_installed_shown_and_removed_with_exact_words(alone: Repo) -> 
     assert alone.coord_json("hooks", "uninstall")["changed"][0] == str(folder / "pre-commit")
     assert said(alone.coord("hooks", "uninstall")) == (0, "no hooks of git coord here\n", "")
     assert alone.coord_json("hooks", "status", code=1)["ok"] is False
+
+
+def test_doctor_finds_a_bad_ledger_at_the_remote_and_its_step_mends_it(pair: tuple[Repo, Repo]) -> None:
+    alpha, _ = pair
+    alpha.coord_json("sync")
+    tip = alpha.rev("refs/coord/claims")
+    bad = alpha.git("commit-tree", "-p", tip, "-m", "forged", f"{tip}^{{tree}}")
+    alpha.git("push", "-q", "origin", f"{bad}:refs/coord/claims")
+    wrong = [row for row in alpha.coord_json("doctor", code=1)["findings"] if row["level"] == "wrong"]
+    assert [(row["text"].split(": ")[:2], row["next"]) for row in wrong] == [
+        (["the ledger at origin", f"commit {bad[:10]}"], "git coord doctor --repair-ledger")
+    ]
+    assert type_in(alpha, wrong[0]["next"]).code == 0
+    assert alpha.coord_json("doctor")["ok"] is True

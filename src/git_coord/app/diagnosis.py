@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from git_coord.domain.placing import fault
 from git_coord.errors import CoordError
 from git_coord.service.adopt import walk
-from git_coord.service.ledger import open_ledger
+from git_coord.service.ledger import fetched_ledger, open_ledger, verified
 from git_coord.service.operations import require_membership
 from git_coord.service.requests import read_requests
 from git_coord.store import refnames
@@ -129,6 +129,11 @@ def _remote(app: App) -> Iterator[Finding]:
         return
     app.coord.remote.fetch((refnames.Family.CLAIMS,))
     yield Finding("ok", f"{app.coord.remote.name} answers")
+    tip = fetched_ledger(app.coord)
+    done = verified(app.coord, tip) if tip is not None and app.coord.head is not None else None
+    if done is not None and done.fault is not None:
+        text = f"the ledger at {app.coord.remote.name}: commit {done.fault.commit[:10]}: {done.fault.reason}"
+        yield Finding("wrong", text, "git coord doctor --repair-ledger")
 
 
 CHECKS: tuple[Callable[[App], Iterator[Finding]], ...] = (
