@@ -103,6 +103,8 @@ def _why(blob: GitObject | None) -> str:
     """Return why an operation is not believed; only asked for when a chain is refused."""
     if blob is None:
         return "an operation of it is missing"
+    if blob.type != "blob":
+        return "an operation of it is too large" if blob.type == "oversized" else f"an operation of it is a {blob.type}"
     try:
         open_operation(blob.data)
     except CoordError as trouble:

@@ -36,7 +36,8 @@ def repair(coord: Coord) -> Repaired | None:
     0. A live ref that somebody set to something bad goes back to the last good commit. 1. The remote's chain is
     verified from its root; what follows its last good commit is dropped. 2. When that good part is a prefix of
     ours, ours is kept whole. 3. Else our operations beyond the common part are placed again on the remote's good
-    end, as far as they can be. Raises CoordError(UNKNOWN) when the remote moves meanwhile or refuses.
+    end, as far as they can be. Raises CoordError(UNKNOWN) when the remote moves meanwhile or refuses,
+    CoordError(UNTRUSTED) when it has another ledger, of another root.
     """
     mended = _mend_here(coord)
     open_ledger(coord)
@@ -48,11 +49,13 @@ def repair(coord: Coord) -> Repaired | None:
     tip = fetched_ledger(coord)
     if tip is None or tip == coord.head.oid:
         return mended
-    theirs = coord.store.history(tip, None)
+    theirs = _chain(coord, tip)
     ours = coord.store.history(coord.head.oid, None)
     good = walk(coord, None, theirs)
-    wrong = good.fault.reason if good.fault else None
+    wrong = good.fault.reason if good.fault else None if theirs else "what is there is no chain of commits"
     common = _common(ours, good.commits)
+    if good.commits and not common:
+        raise _another(coord, tip)
     if good.fault is None and common == len(ours):
         return mended
     dropped = [oid for oid in theirs if oid not in good.commits]
@@ -91,6 +94,25 @@ def _beyond(coord: Coord, live: Oid, seen: Oid) -> list[Oid]:
         return []
     known = set(coord.store.history(seen, None))
     return [oid for oid in chain_ids if oid not in known]
+
+
+def _chain(coord: Coord, tip: Oid) -> list[Oid]:
+    """Return the remote's chain from its root; nothing when the ref holds something else."""
+    try:
+        return coord.store.history(tip, None)
+    except CoordError:
+        return []
+
+
+def _another(coord: Coord, tip: Oid) -> CoordError:
+    """Return the error for a ledger with another root: neither ours to overwrite nor to take over."""
+    name, ref = remote_of(coord).name, LEDGER
+    return CoordError(
+        Kind.UNTRUSTED,
+        f"{name} has another ledger, which has nothing in common with the one of this clone",
+        next=f"git push {name} --force-with-lease={ref}:{tip} {ref}   (puts ours back), or: git coord deinit",
+        data={"commit": tip, "kept": coord.known.oid},
+    )
 
 
 @dataclass(frozen=True, slots=True)

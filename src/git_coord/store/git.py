@@ -32,7 +32,13 @@ _LOCAL = frozenset(
         "GIT_WORK_TREE",
     )
 )
-_OURS = {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
+_OURS = {
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    # A name that cannot exist: `info/grafts` would give commits other parents (an empty file makes git complain).
+    "GIT_GRAFT_FILE": f"{os.devnull}/none",
+}
 # A partial clone would ask the network for an object it lacks. Git from 2.45 (and distributions' patched ones) knows
 # the first; an empty list of protocols stops the others.
 _NO_NETWORK = {"GIT_NO_NETWORK": "1", "GIT_ALLOW_PROTOCOL": ""}

@@ -109,9 +109,12 @@ class GitStore:
         if since is not None:
             done = self._rev_list("--parents", tip, f"^{since}", check=False)
             # The oldest new commit must be a child of `since`, else that is beside the chain, or beyond it, or gone.
-            if done and done[0][1:2] == [since]:
+            if done and done[0][1:2] == [since] and done[-1][0] == tip:
                 return [Oid(row[0]) for row in done]
-        return [Oid(row[0]) for row in self._rev_list(tip)]
+        chain = [Oid(row[0]) for row in self._rev_list(tip)]
+        if chain[-1] != tip:
+            raise CoordError(Kind.UNTRUSTED, f"the history behind {tip} cannot be read: a tag, not a commit")
+        return chain
 
     def write(self, objects: Sequence[GitObject]) -> None:
         """Store objects, without moving a ref."""
