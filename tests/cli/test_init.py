@@ -164,3 +164,17 @@ def test_the_keys_stay_so_that_one_can_come_back(trio: tuple[Repo, Repo, Repo]) 
     assert answer["next"].startswith("git coord rejoin")
     alpha.coord_json("rejoin", "--agent", "alpha")
     assert alpha.coord_json("whoami", "--agent", "alpha")["key"] == key
+
+
+def test_a_name_that_is_refused_does_not_become_this_worktrees_name(tmp_path: Path, env: dict[str, str]) -> None:
+    _, alpha, beta = hub_with_clones(tmp_path, env, ["alpha", "beta"])
+    there = beta.with_env(XDG_STATE_HOME=str(tmp_path / "another machine"))
+    alpha.coord_json("init")
+    alpha.coord_json("claim", "README.md")
+    there.coord_json("init")
+    there.coord_json("hooks", "install")
+    assert there.coord_json("init", "--agent", "alpha", code=4)["next"] == "git coord init --agent alpha-2"
+    assert there.coord_json("whoami")["agent"] == "beta"
+    assert [path.name for path in (tmp_path / "another machine").rglob("alpha*")] == []
+    there.write("README.md", "mine\n")
+    assert there.run("git", "commit", "-qam", "on what alpha holds").code == 1

@@ -13,7 +13,7 @@ from pathlib import Path
 from git_coord.crypto.keys import Signer, generate_key, load_public_key
 from git_coord.crypto.sshsig import NAMESPACE, parse_public_key
 from git_coord.crypto.trust import load_allowed_signers
-from git_coord.domain.ids import KeyText, is_agent
+from git_coord.domain.ids import Agent, KeyText, is_agent
 from git_coord.errors import CoordError, Kind
 from git_coord.service.ledger import open_ledger
 from git_coord.service.membership import Birth, Founding, found_or_adopt, join, rotate
@@ -64,8 +64,16 @@ def set_up(app: App, wanted: str | None, policy_key: str | None) -> SetUp:
     finish_rotation(app)
     signer, is_new = _key(app, repo, name)
     app.coord.signer = signer
-    _configure(app, repo, name)
-    joined = join(app.coord)
+    _remember_repo(app, repo)
+    try:
+        joined = join(app.coord)
+    except CoordError as trouble:
+        if trouble.kind is Kind.UNKNOWN or _is_own(app, name):
+            _remember_name(app, name)
+        elif is_new:
+            _drop_key(app, repo, name)
+        raise
+    _remember_name(app, name)
     if joined:
         set_presence(app.coord, Wish("online", branch=app.branch()))
         sync(app.coord)
@@ -156,10 +164,25 @@ def _key(app: App, repo: str, name: str) -> tuple[Signer, bool]:
     return file_signer(app, path, uses_agent=app.config.get("coord.key") is not None), is_new
 
 
-def _configure(app: App, repo: str, name: str) -> None:
-    """Write what later commands read: the ledger for the clone, the name for this worktree only."""
+def _drop_key(app: App, repo: str, name: str) -> None:
+    path = key_path(app, repo, name)
+    for file in (path, path + ".pub"):
+        os.unlink(file)
+
+
+def _is_own(app: App, name: str) -> bool:
+    """Tell whether the name is this key's in the ledger; under another's name, hooks would let pass what it holds."""
+    member = app.coord.known.state.agents.get(Agent(name))
+    return member is not None and member.key == app.coord.own_signer.key
+
+
+def _remember_repo(app: App, repo: str) -> None:
     if app.config.get("coord.repo") != repo:
         configure(app, "--local", "coord.repo", repo)
+
+
+def _remember_name(app: App, name: str) -> None:
+    """Write the name for this worktree only."""
     if app.env.get("GIT_COORD_AGENT") or app.config.get("coord.agent") == name:
         return
     configure(app, _identity_scope(app), "coord.agent", name)
