@@ -147,7 +147,7 @@ def _unconfirmed(coord: Coord, trouble: UnreachableError) -> ClaimGranted | Clai
     raise CoordError(
         Kind.UNKNOWN,
         f"{trouble.message}; the claim is cancelled here, but may still be granted until that is synced",
-        next="git coord sync, or claim with --offline (held here only, until a sync confirms it)",
+        next="git coord sync",
         data=trouble.data,
     )
 

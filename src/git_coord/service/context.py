@@ -77,7 +77,7 @@ class Coord:
     def me(self) -> Identity:
         """The acting identity; raises CoordError(ERROR) when none is configured."""
         if self.identity is None:
-            raise CoordError(Kind.ERROR, "no agent name here", next="git coord init --agent NAME")
+            raise CoordError(Kind.ERROR, "no agent name here", next="git coord init")
         return self.identity
 
     @property

@@ -115,7 +115,7 @@ def untrusted(done: Walk) -> CoordError:
     return CoordError(
         Kind.UNTRUSTED,
         f"refused to adopt the ledger: commit {done.fault.commit[:10]}: {done.fault.reason}",
-        next=f"ask who pushed {done.fault.commit[:10]}; then git coord doctor --repair-ledger",
+        next="git coord doctor --repair-ledger",
         data={"commit": done.fault.commit, "reason": done.fault.reason, "kept": kept},
     )
 

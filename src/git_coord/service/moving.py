@@ -46,6 +46,6 @@ def locked(updates: Sequence[RefUpdate]) -> CoordError:
     return CoordError(
         Kind.ERROR,
         f"{' or '.join(refs)} stays locked: another git is at work on it, or was killed there",
-        next="git coord doctor   (names lock files that were left behind, and how to remove them)",
+        next="git coord doctor",
         data={"locked": refs},
     )

@@ -46,7 +46,7 @@ def require_membership(coord: Coord) -> Member:
         raise CoordError(
             Kind.LOST,
             f"{agent} is at work in another session ({member.session})",
-            next="git coord rejoin   (moves it here), or: git coord init --agent OTHER-NAME",
+            next="git coord rejoin",
             data={"agent": agent, "session": member.session},
         )
     return member
@@ -67,7 +67,7 @@ def name_taken(coord: Coord) -> CoordError:
 def may_join(coord: Coord, op: Operation, key: KeyText) -> None:
     """Raise CoordError(LOST) when the policy or the ledger does not admit this join, before anything is published."""
     if reason := fault(coord.known.state, op, key):
-        raise CoordError(Kind.LOST, f"{op.agent} cannot join: {reason}", next="ask a maintainer: git coord policy")
+        raise CoordError(Kind.LOST, f"{op.agent} cannot join: {reason}", next="git coord policy")
 
 
 def policy_signer(coord: Coord) -> Signer:
@@ -77,6 +77,8 @@ def policy_signer(coord: Coord) -> Signer:
     signer = coord.policy_signer() if coord.policy_signer else coord.own_signer
     if signer.key not in coord.known.state.policy.admins:
         raise CoordError(
-            Kind.LOST, "the key here is not one of the policy's", next="git config coord.policyKey PATH-TO-PRIVATE-KEY"
+            Kind.LOST,
+            "the key here is not one of the policy's",
+            next="git coord policy",
         )
     return signer

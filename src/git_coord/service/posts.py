@@ -42,7 +42,7 @@ def add_post(coord: Coord, text: str, to: Agent | None, claim: Nonce | None) -> 
         if len(kept) >= MAX_POSTS:
             kept = tuple(p for p in posts if p.status in ("open", "taken"))
         if len(kept) >= MAX_POSTS:
-            raise CoordError(Kind.USAGE, f"{MAX_POSTS} posts are open already", next="git coord post remove ID")
+            raise CoordError(Kind.USAGE, f"{MAX_POSTS} posts are open already", next="git coord posts")
         return (*kept, post)
 
     _change(coord, added)

@@ -120,6 +120,6 @@ def host_refusal(coord: Coord, reason: str) -> CoordError:
     return CoordError(
         Kind.UNKNOWN,
         f"{name} refuses our refs: {reason}",
-        next=f"ask the host to allow {refnames.LIVE}*, or: git config coord.refPrefix {refnames.BRANCH_PREFIX}",
+        next=f"git config coord.refPrefix {refnames.BRANCH_PREFIX}",
         data={"remote": name, "reason": reason},
     )

@@ -121,13 +121,13 @@ def _span(coord: Coord, history: UserHistory, asked: str | None, *, is_local: bo
         return _named_span(coord, history, asked, is_local=is_local)
     tip = history.resolve(["HEAD"])[0]
     if tip is None:
-        raise CoordError(Kind.USAGE, "nothing is checked out", next="git coord verify A..B")
+        raise CoordError(Kind.USAGE, "nothing is checked out", next="git coord verify HEAD~1..HEAD")
     parents = _parents(coord, tip)
     if len(parents) > 1:
         return Span(parents[0], tip)
     base = history.default_tip(ASK_SECONDS)
     if base is None:
-        raise CoordError(Kind.USAGE, "no default branch to compare with", next="git coord verify A..B")
+        raise CoordError(Kind.USAGE, "no default branch to compare with", next="git coord verify HEAD~1..HEAD")
     span = Span(base, tip)
     if _complete(coord, history, span, is_local=is_local):
         return span
@@ -138,7 +138,7 @@ def _span(coord: Coord, history: UserHistory, asked: str | None, *, is_local: bo
 def _named_span(coord: Coord, history: UserHistory, asked: str, *, is_local: bool) -> Span:
     start, dots, end = asked.partition("..")
     if not dots or end.startswith("."):
-        raise CoordError(Kind.USAGE, f"{asked!r} is not a range A..B", next="git coord verify A..B")
+        raise CoordError(Kind.USAGE, f"{asked!r} is not a range A..B", next="git coord verify HEAD~1..HEAD")
     names = [start or "HEAD", end or "HEAD"]
     for name in names:
         if is_oid(name) and not is_local and coord.remote is not None and history.resolve([name]) == [None]:

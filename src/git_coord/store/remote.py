@@ -168,7 +168,7 @@ def resolve_url(git: Git, name: str) -> str:
     _refuse_option(name)
     done = git.run(["remote", "get-url", "--push", "--all", "--end-of-options", name], check=False)
     if done.code != 0:
-        raise CoordError(Kind.ERROR, f"no remote named {name!r}", next="git config coord.remote <name>")
+        raise CoordError(Kind.ERROR, f"no remote named {name!r}", next="git remote")
     urls = os.fsdecode(done.out).splitlines()
     if len(urls) != 1:
         raise CoordError(
