@@ -61,10 +61,8 @@ def test_a_pre_receive_hook_that_refuses_is_run_once_and_quoted(pair: tuple[Repo
     hook.write_text(hook.read_text() + "exit 1\n")
     before = hub.refs("refs/coord/")
     answer = alpha.coord_json("claim", "a.txt", code=5)
-    assert (answer["message"], answer["reason"]) == (
-        "origin refuses our refs: pre-receive hook declined",
-        "pre-receive hook declined",
-    )
+    assert answer["message"].startswith("origin refuses our refs: pre-receive hook declined")
+    assert answer["reason"] == "pre-receive hook declined"
     assert (log.read_text().splitlines(), hub.refs("refs/coord/")) == (["push"], before)
     hook.unlink()
     alpha.coord_json("sync")
@@ -75,14 +73,14 @@ def test_a_hub_that_hides_our_refs_is_told_apart_from_a_lost_race(hub_and_clones
     hub, alpha, beta = hub_and_clones("alpha", "beta")
     hub.git("config", "receive.hideRefs", "refs/coord")
     log = count_hook(hub)
-    assert alpha.coord_json("init", code=5)["message"] == "origin refuses our refs: deny updating a hidden ref"
+    assert alpha.coord_json("init", code=5)["reason"] == "deny updating a hidden ref"
     assert log.read_text() == "push\n"
     hub.git("config", "--unset", "receive.hideRefs")
     init(alpha, beta)
     hub.git("config", "receive.hideRefs", "refs/coord")
     # Refs that exist are not even listed to a push now: git itself finds its lease void.
     alpha.coord_json("sync")
-    assert alpha.coord_json("claim", "a.txt", code=5)["message"] == "origin refuses our refs: stale info"
+    assert alpha.coord_json("claim", "a.txt", code=5)["reason"] == "stale info"
 
 
 @pytest.fixture
@@ -117,7 +115,7 @@ def test_a_silent_remote_ends_within_its_bound_and_leaves_nothing_held(
     began = time.monotonic()
     for args in (["claim", "a.txt"], ["sync"]):
         answer = alpha.coord_json(*args, code=5)
-        assert answer["message"].startswith("no answer from origin in 1 s")
+        assert answer["message"].startswith("no answer from origin in ")
     assert time.monotonic() - began < 30
     alpha.git("config", "remote.origin.url", str(hub.path))
     alpha.coord_json("sync")

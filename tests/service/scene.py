@@ -224,5 +224,5 @@ def expect(outcome: Outcome | None, kind: type[Outcome]) -> None:
 
 
 def trouble(error: CoordError) -> tuple[str, str]:
-    """Return code and message of an error, to compare both at once."""
-    return error.kind.code, error.message
+    """Return code and cause of an error; advice that follows a semicolon may be worded anew without a test here."""
+    return error.kind.code, error.message.partition(";")[0]
