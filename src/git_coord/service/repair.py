@@ -109,8 +109,8 @@ def _another(coord: Coord, tip: Oid) -> CoordError:
     name, ref = remote_of(coord).name, LEDGER
     return CoordError(
         Kind.UNTRUSTED,
-        f"{name} has another ledger, which has nothing in common with the one of this clone",
-        next=f"git push {name} --force-with-lease={ref}:{tip} {ref}   (puts ours back), or: git coord deinit",
+        f"{name} has another ledger, with nothing of this clone's in it; pushing ours over it is for people to decide",
+        next=f"git push {name} --force-with-lease={ref}:{tip} {ref}",
         data={"commit": tip, "kept": coord.known.oid},
     )
 

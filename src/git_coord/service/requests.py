@@ -10,8 +10,8 @@ from git_coord.domain import chain
 from git_coord.domain.chain import AUTHOR, Head, Sealed
 from git_coord.domain.ids import Agent, Oid
 from git_coord.domain.merkle import GitObject, Tree, hash_object, parse_tree
-from git_coord.domain.placing import MAX_PLACED
-from git_coord.domain.statements import CLAIM_LIMIT, Operation
+from git_coord.domain.placing import MAX_PLACED, fault
+from git_coord.domain.statements import CLAIM_LIMIT, Join, Operation
 from git_coord.domain.timestamps import format_stamp
 from git_coord.errors import CoordError, Kind
 from git_coord.store import refnames
@@ -26,6 +26,10 @@ from .retry import attempts
 PUBLISH_SECONDS = 30
 """How long processes of one agent may get in each other's way before one gives up."""
 SEQ_DIGITS = 10
+CHUNK = 64
+"""Records read at a time: a record may be as large as a claim, and that many fit into memory anywhere."""
+MAX_OF_STRANGERS = 16
+"""Operations of an agent that has not joined yet which are looked at."""
 
 
 class Request(NamedTuple):
@@ -50,9 +54,7 @@ def read_requests(coord: Coord, *, fetched: bool, only: Agent | None = None) -> 
     found = []
     for (ref, agent, value), tree in zip(named, trees, strict=True):
         rows = parse_tree(tree.data, width) if tree and tree.type == "tree" else []
-        blobs = {
-            int(name): oid for _, name, oid in rows if len(name) == SEQ_DIGITS and name.isascii() and name.isdigit()
-        }
+        blobs = {int(name): oid for _, name, oid in rows if _is_seq(name)}
         assert agent is not None, "only the ledger has no agent"
         found.append(Request(ref, agent, value, {}, _unplaced(coord.head, agent, blobs)))
     _open(coord, found)
@@ -69,14 +71,49 @@ def _unplaced(head: Head | None, agent: Agent, blobs: dict[int, Oid]) -> dict[in
 
 
 def _open(coord: Coord, requests: list[Request]) -> None:
-    wanted = [oid for request in requests for oid in request.blobs.values() if oid not in coord.opened]
-    blobs = coord.store.read(wanted, CLAIM_LIMIT) if wanted else []
-    opened_blobs(coord, blobs, coord.remembered.open)
+    """Fill in the operations, some records at a time: who pushes refs must not decide how much is read at once."""
+    part: list[Request] = []
     for request in requests:
-        for seq, oid in request.blobs.items():
-            sealed = coord.opened.get(oid)
-            fits = sealed is not None and sealed.op.agent == request.agent and sealed.op.seq == seq
-            request.operations[seq] = sealed if fits else None
+        part.append(request)
+        if sum(len(_looked_at(coord, each)) for each in part) >= CHUNK:
+            _open_some(coord, part)
+            part = []
+    _open_some(coord, part)
+
+
+def _looked_at(coord: Coord, request: Request) -> list[tuple[int, Oid]]:
+    """Return the lowest operations: more than one commit takes can wait; who has not joined has a join and little else.
+
+    Of an own ref all count, however long it was offline.
+    """
+    if not refnames.is_fetched(request.ref):
+        return list(request.blobs.items())
+    is_stranger = coord.head is not None and request.agent not in coord.head.state.agents
+    most = MAX_OF_STRANGERS if is_stranger else MAX_PLACED
+    return list(request.blobs.items())[:most]
+
+
+def _open_some(coord: Coord, requests: list[Request]) -> None:
+    rows = [(request, seq, oid) for request in requests for seq, oid in _looked_at(coord, request)]
+    wanted = list(dict.fromkeys(oid for _, _, oid in rows if oid not in coord.opened))
+    for start in range(0, len(wanted), CHUNK):
+        opened_blobs(coord, coord.store.read(wanted[start : start + CHUNK], CLAIM_LIMIT), coord.remembered.open)
+    for request, seq, oid in rows:
+        sealed = coord.opened.get(oid)
+        fits = sealed is not None and sealed.op.agent == request.agent and sealed.op.seq == seq
+        request.operations[seq] = sealed if fits else None
+    for request in requests:
+        _sift(coord, request)
+
+
+def _sift(coord: Coord, request: Request) -> None:
+    """Forget what a stranger has published unless it begins with a join that may be placed."""
+    if coord.head is None or request.agent in coord.head.state.agents or not refnames.is_fetched(request.ref):
+        return
+    first = next((sealed for sealed in request.operations.values() if sealed), None)
+    if first is None or not isinstance(first.op, Join) or fault(coord.head.state, first.op, first.key):
+        coord.opened.update(dict.fromkeys(request.blobs.values()))
+        request.operations.update(dict.fromkeys(request.operations))
 
 
 def pending(coord: Coord, requests: Iterable[Request]) -> list[Sealed]:
@@ -121,7 +158,16 @@ def draft(coord: Coord, make: Callable[[int], Operation], signer: Signer, reques
 def _next_seq(coord: Coord, mine: Request | None, there: Request | None) -> int:
     member = coord.head.state.agents.get(coord.me.agent) if coord.head else None
     known = {0, member.seq if member else 0} | (mine.blobs.keys() if mine else set())
-    return max(known | (there.blobs.keys() if there else set())) + 1
+    return max(known | _own_there(coord, there)) + 1
+
+
+def _own_there(coord: Coord, there: Request | None) -> set[int]:
+    """Return the numbers used in the fetched copy by the agent itself: anybody can put other files there."""
+    keys = {coord.signer.key} if coord.signer else set()
+    if coord.head is not None:
+        member = coord.head.state.agents.get(coord.me.agent)
+        keys |= {*coord.head.state.policy.admins, *(since.key for since in (member.keys if member else ()))}
+    return {seq for seq, sealed in there.operations.items() if sealed and sealed.key in keys} if there else set()
 
 
 def _name(seq: int) -> str:
@@ -180,7 +226,8 @@ def _carried_on(coord: Coord, mine: Request | None, there: Request | None) -> di
 
     That includes what another clone of the agent has published there, which a push would otherwise take away.
     """
-    theirs = {seq: oid for seq, oid in there.blobs.items() if there.operations[seq]} if there else {}
+    own = _own_there(coord, there)
+    theirs = {seq: oid for seq, oid in there.blobs.items() if seq in own} if there else {}
     blobs = theirs | (mine.blobs if mine else {})
     believed = [sealed for oid in blobs.values() if (sealed := coord.opened.get(oid))]
     blocking = {sealed.op.seq for sealed in believed} - {s.op.seq for s in without_blockers(coord, believed)}

@@ -87,6 +87,11 @@ def parse(ref: str) -> Name | None:
     return None
 
 
+def is_fetched(ref: Ref) -> bool:
+    """Tell whether a ref is a copy of what the remote had: anybody with push rights may have made it."""
+    return ref.startswith((FETCHED, _FETCHED_NOTES))
+
+
 def on_remote(ref: Ref, remote_prefix: str) -> Ref:
     """Return the ref's name on the remote, under `coord.refPrefix` where that is set."""
     if remote_prefix == DEFAULT_PREFIX:
