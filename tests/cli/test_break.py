@@ -126,3 +126,10 @@ def test_policy_keys_and_limits_can_be_changed(person: Path, env: dict[str, str]
     assert repo.coord_json("policy", "--max-lease", "4h")["max_lease"] == 14400
     refusal = repo.coord_json("policy", "--remove-admin", f"{person}.pub", code=2)
     assert refusal["message"] == "a policy needs at least one key"
+
+
+def test_a_claim_is_broken_that_this_clone_has_not_heard_of(pair: tuple[Repo, Repo]) -> None:
+    alpha, beta = pair
+    alpha.coord_json("sync")
+    token = beta.coord_json("claim", "a")["token"]
+    assert said(alpha.coord("break", f"#{token}", "-m", "gone")) == (0, f"broken #{token} of beta   a\n", "")

@@ -54,3 +54,13 @@ def test_a_key_of_ones_own_is_not_replaced(alone: Repo) -> None:
     alone.git("config", "coord.key", alone.coord("whoami").out.splitlines()[2].split()[-1])
     answer = alone.coord_json("rotate", code=1)
     assert (answer["message"], answer["next"]) == ("coord.key names a key of your own", "git config --unset coord.key")
+
+
+def test_a_rotated_key_takes_the_place_of_the_old_one_in_the_policy(alone: Repo) -> None:
+    before = alone.coord_json("policy")["admins"]
+    alone.coord_json("rotate")
+    after = alone.coord_json("policy")["admins"]
+    assert (len(before), len(after), before == after) == (1, 1, False)
+    assert f"policy key {alone.coord_json('whoami')['key']}\n" in alone.coord("policy").out
+    token = alone.coord_json("claim", "a")["token"]
+    assert alone.coord("break", f"#{token}", "-m", "mine to break").code == 0

@@ -16,7 +16,7 @@ from git_coord.crypto.trust import load_allowed_signers
 from git_coord.domain.ids import Agent, KeyText, is_agent
 from git_coord.errors import CoordError, Kind
 from git_coord.service.ledger import open_ledger
-from git_coord.service.membership import Birth, Founding, found_or_adopt, join, rotate
+from git_coord.service.membership import Birth, Founding, found_or_adopt, join
 from git_coord.service.presence import Wish, set_presence
 from git_coord.service.remote_ledger import LEDGER_FAMILIES, fetch_and_adopt
 from git_coord.service.sync import sync
@@ -24,6 +24,7 @@ from git_coord.service.team import load_team
 from git_coord.store import refnames
 
 from .root import App, file_signer, identify, key_path
+from .rotation import finish_rotation
 from .settings import configure
 
 TOOLS = (("CLAUDECODE", "claude"), ("CODEX_SANDBOX", "codex"), ("GEMINI_CLI", "gemini"), ("CURSOR_AGENT", "cursor"))
@@ -31,9 +32,6 @@ TOOLS = (("CLAUDECODE", "claude"), ("CODEX_SANDBOX", "codex"), ("GEMINI_CLI", "g
 
 SPLIT_BY_US = "coord.worktreeConfig"
 """The setting that says that `extensions.worktreeConfig` is our doing, for `deinit` to undo."""
-
-NEXT_KEY = ".next"
-"""What the files of a key on its way in end with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,45 +231,6 @@ def check_name(name: str | None) -> None:
 def fingerprint_of(key: KeyText) -> str:
     """Return `SHA256:…` of a public key."""
     return parse_public_key(key).fingerprint
-
-
-def rotate_key(app: App) -> tuple[KeyText, KeyText]:
-    """Replace the agent's generated key: make a new one, place the rotation, then put its files in place.
-
-    A kill in between leaves both keys on disk; `init` or the next `rotate` then takes the one that the ledger names.
-    Raises CoordError(ERROR) for a key that is not ours to replace.
-    """
-    if app.config.get("coord.key") is not None:
-        raise CoordError(Kind.ERROR, "coord.key names a key of your own", next="git config --unset coord.key")
-    finish_rotation(app)
-    path = key_path(app, app.coord.known.state.repo, app.coord.me.agent)
-    old = app.coord.own_signer.key
-    fresh = path + NEXT_KEY
-    generate_key(Path(fresh), f"git-coord {app.coord.me.agent}")
-    new = file_signer(app, fresh, uses_agent=False)
-    rotate(app.coord, new)
-    install_next_key(path)
-    app.coord.signer = file_signer(app, path, uses_agent=False)
-    return old, new.key
-
-
-def install_next_key(path: str) -> None:
-    """Move the next key's files over the present one's, keeping that as `.old`; the private half goes last."""
-    os.replace(path + ".pub", path + ".old.pub")
-    os.replace(path, path + ".old")
-    os.replace(path + NEXT_KEY + ".pub", path + ".pub")
-    os.replace(path + NEXT_KEY, path)
-
-
-def finish_rotation(app: App) -> None:
-    """Put the next key in place when the ledger names it already: a rotation was cut off after it was placed."""
-    path = key_path(app, app.coord.known.state.repo, app.coord.me.agent)
-    member = app.coord.known.state.agents.get(app.coord.me.agent)
-    if member is None or not os.path.exists(path + NEXT_KEY):
-        return
-    if file_signer(app, path + NEXT_KEY, uses_agent=False).key == member.key:
-        install_next_key(path)
-        app.coord.signer = file_signer(app, path, uses_agent=False)
 
 
 def public_key(path: str) -> KeyText:

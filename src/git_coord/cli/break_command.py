@@ -7,7 +7,7 @@ import click
 from git_coord.errors import CoordError, Kind
 from git_coord.service import claims, selection
 from git_coord.service.ledger import open_ledger, view
-from git_coord.service.sync import freshen
+from git_coord.service.remote_ledger import fetch_and_adopt
 
 from . import options, resources
 from .release_command import tell
@@ -24,7 +24,8 @@ def command(token: tuple[str, ...], reason: str, as_json: bool, agent: str | Non
     if others:
         raise CoordError(Kind.USAGE, f"{others[0][1:]} is not a token like #1042", next="git coord status")
     open_ledger(app.coord)
-    freshen(app.coord, is_local=False)
+    if app.coord.remote is not None:
+        fetch_and_adopt(app.coord)  # also with a young picture: "nobody holds that" would be an answer from it
     state, _ = view(app.coord)
     done = claims.break_claims(app.coord, selection.by_token(state, tokens, None), reason)
     app.refresh_snapshot()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from git_coord.app.setup import fingerprint_of, rotate_key
+from git_coord.app.rotation import rotate_key
+from git_coord.app.setup import fingerprint_of
 from git_coord.service.ledger import open_ledger
 
 from . import options
