@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from git_coord.crypto.keys import Signer
@@ -11,6 +12,7 @@ from git_coord.domain.chain import Extension, Sealed
 from git_coord.domain.ledger import Outcome
 from git_coord.domain.merkle import GitObject
 from git_coord.domain.placing import MAX_PLACED, fault
+from git_coord.domain.state import State
 from git_coord.domain.statements import Operation
 from git_coord.errors import CoordError, Kind
 from git_coord.store.interface import PushStatus, RefUpdate
@@ -223,10 +225,20 @@ def _extension(coord: Coord, sealed: Sealed) -> Extension:
     if made is not None and (_places(made, sealed) or len(made.placed) == MAX_PLACED):
         return made
     withdraw(coord, sealed)
-    member = coord.known.state.agents.get(sealed.op.agent)
-    if member is not None and member.key == sealed.key and sealed.op.seq <= member.seq:
+    # What stands before it in the queue counts too: a pending operation may use its number, or change the key.
+    then = made.head.state if made is not None else coord.known.state
+    if _is_overtaken(then, sealed):
         raise OvertakenError(sealed, f"another clone of {sealed.op.agent} used seq {sealed.op.seq}")
-    raise UnplaceableError(sealed, fault(coord.known.state, sealed.op, sealed.key) or "its turn never comes")
+    reason = fault(coord.known.state, sealed.op, sealed.key) or fault(then, sealed.op, sealed.key)
+    raise UnplaceableError(sealed, reason or "its turn never comes")
+
+
+def _is_overtaken(state: State, sealed: Sealed) -> bool:
+    """Tell whether only the number is in the way: a higher one would do, whichever key has to sign."""
+    member = state.agents.get(sealed.op.agent)
+    if member is None or sealed.op.seq > member.seq:
+        return False
+    return fault(state, replace(sealed.op, seq=member.seq + 1), sealed.key) is None
 
 
 def _places(made: Extension, sealed: Sealed) -> bool:

@@ -171,6 +171,8 @@ class MemoryRemote:
         """Ask the remote to move each ref from exactly its old value."""
         self.pushes += 1
         self._reach()
+        if any(new is not ABSENT and new not in self.store._objects for _, new, _ in updates):
+            raise CoordError(Kind.UNKNOWN, f"{self.name}: an object to push is missing here")  # as git says nothing
         self.hub.copy_objects(self.store)
         answers = [self._push_one(update) for update in updates]
         if self.drop_answer:

@@ -1,0 +1,58 @@
+"""What the machines found, small enough to read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from git_coord.errors import CoordError, Kind
+from git_coord.service import claims, membership
+from git_coord.service.claims import Changed
+from git_coord.service.selection import by_token
+from tests.service.scene import Desk, Scene, again
+
+from .world import KilledError, kill, stepping
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Scene:
+    return Scene(tmp_path)
+
+
+def two_clones(scene: Scene) -> tuple[Desk, Desk]:
+    """Return alpha with its policy key, and alpha in another clone."""
+    (first,) = scene.joined("alpha")
+    second = scene.desk("alpha", clone="second")
+    second.sync()
+    return first, second
+
+
+def test_a_break_whose_number_another_clone_used_is_published_again(scene: Scene) -> None:
+    first, second = two_clones(scene)
+    admins = (scene.signer("policy").key,)
+    membership.set_policy(first.coord(), membership.PolicyChange(admins=admins))
+    first.policy_signer = lambda: scene.signer("policy")
+    token = first.granted("a.txt").claim.token
+    second.sync()
+    second.granted("b.txt")
+    coord = first.coord()
+    done = claims.break_claims(coord, by_token(coord.known.state, [token], None), "")
+    assert isinstance(done, Changed)
+    assert first.holdings() == {"b.txt": "alpha"}
+
+
+def test_a_claim_behind_a_pending_rotation_says_which_key_is_missing(scene: Scene) -> None:
+    (alpha,) = scene.joined("alpha")
+    coord = stepping(alpha, alpha.coord(), 1, kill)
+    with pytest.raises(KilledError):
+        membership.rotate(coord, scene.signer("next"))
+    with pytest.raises(CoordError) as caught:
+        alpha.claim("a.txt")
+    assert (caught.value.kind, caught.value.message) == (
+        Kind.ERROR,
+        "claim of alpha cannot be placed: it is not signed by alpha's key",
+    )
+    renewed = again(alpha, signer=scene.signer("next"))
+    renewed.sync()
+    assert renewed.granted("a.txt").is_confirmed is True
