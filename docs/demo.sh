@@ -15,6 +15,8 @@ git config --global init.defaultBranch main
 git config --global advice.detachedHead false
 
 failed=0
+tell() { printf '\n# %s\n' "$*"; }
+
 run() { # run EXPECTED-STATUS COMMAND...: show a command as typed, its output, and its status when that is the point
   expected=$1
   shift
@@ -39,12 +41,14 @@ echo 'hello' >README.md
 git add . && git commit -qm first && git push -q origin main
 git clone -q "$here/hub" "$here/beta"
 
+tell 'alpha sets up its clone, which founds the ledger at the remote, and claims a file and a folder'
 who=alpha
 run 0 git coord init --agent alpha
 run 0 git coord hooks install
 run 0 git coord claim src/parser.py src/lexer -m "fix string escapes"
 
 cd "$here/beta" || exit 1
+tell 'beta asks for a file in that folder and is refused; it edits all the same, and the hook refuses the commit'
 who=beta
 run 0 git coord init --agent beta
 run 0 git coord hooks install
@@ -53,6 +57,7 @@ echo 'scan = 1' >src/lexer/scan.py
 run 1 git commit -am "unicode digits"
 
 cd "$here/alpha" || exit 1
+tell 'alpha does its work, pushes it, and gives the claim back'
 who=alpha
 echo 'scan = 2' >src/lexer/scan.py
 run 0 git commit -am "fix string escapes"
@@ -61,6 +66,7 @@ run 0 git coord release --all --reason merged
 run 0 git coord sync
 
 cd "$here/beta" || exit 1
+tell 'now it is beta who gets the file'
 who=beta
 git stash -q
 run 0 git pull -q --rebase origin main
@@ -68,12 +74,14 @@ run 0 git coord claim src/lexer/scan.py -m "unicode digits"
 run 0 git coord status
 run 0 git coord log -n 5
 
+tell 'CI finds nothing against what alpha pushed'
 git clone -q "file://$here/hub" "$here/ci"
 cd "$here/ci" || exit 1
 who=ci
 run 0 git coord verify HEAD~1..HEAD
 
 cd "$here/alpha" || exit 1
+tell 'alpha goes past both hooks; CI names commit, path and holder, from a clone of depth 1'
 who=alpha
 echo 'scan = 3' >src/lexer/scan.py
 run 0 git commit --no-verify -am "past the hook"
