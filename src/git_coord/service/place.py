@@ -12,7 +12,6 @@ from git_coord.domain.chain import Extension, Sealed
 from git_coord.domain.ledger import Outcome
 from git_coord.domain.merkle import GitObject
 from git_coord.domain.placing import MAX_PLACED, fault
-from git_coord.domain.state import State
 from git_coord.domain.statements import Operation
 from git_coord.errors import CoordError, Kind
 from git_coord.store.interface import PushStatus, RefUpdate
@@ -227,18 +226,13 @@ def _extension(coord: Coord, sealed: Sealed) -> Extension:
     withdraw(coord, sealed)
     # What stands before it in the queue counts too: a pending operation may use its number, or change the key.
     then = made.head.state if made is not None else coord.known.state
-    if _is_overtaken(then, sealed):
+    member = then.agents.get(sealed.op.agent)
+    is_late = member is not None and sealed.op.seq <= member.seq
+    later = replace(sealed.op, seq=member.seq + 1) if member and is_late else sealed.op
+    reason = fault(then, later, sealed.key)
+    if reason is None and is_late:
         raise OvertakenError(sealed, f"another clone of {sealed.op.agent} used seq {sealed.op.seq}")
-    reason = fault(coord.known.state, sealed.op, sealed.key) or fault(then, sealed.op, sealed.key)
-    raise UnplaceableError(sealed, reason or "its turn never comes")
-
-
-def _is_overtaken(state: State, sealed: Sealed) -> bool:
-    """Tell whether only the number is in the way: a higher one would do, whichever key has to sign."""
-    member = state.agents.get(sealed.op.agent)
-    if member is None or sealed.op.seq > member.seq:
-        return False
-    return fault(state, replace(sealed.op, seq=member.seq + 1), sealed.key) is None
+    raise UnplaceableError(sealed, fault(coord.known.state, sealed.op, sealed.key) or reason or "its turn never comes")
 
 
 def _places(made: Extension, sealed: Sealed) -> bool:
