@@ -102,6 +102,8 @@ class World:
             first = self.scene.desk(names[0].partition("@")[0], clone=clone)
             for name in names:
                 self.desks[name] = self._desk(first, name)
+        self.scopes = space(fold)
+        self.planted: set[str] = set()
         self.published: dict[tuple[str, str], tuple[Statement, str]] = {}
 
     def _desk(self, first: Desk, name: str) -> Desk:
@@ -149,7 +151,8 @@ class World:
 
     def _note(self, store: MemoryStore, ref: Ref, oid: Oid) -> None:
         found = store.read([oid])[0]
-        if found is not None and (read := _read(found.data)) and read[0]["agent"] == ref.rpartition("/")[2]:
+        read = _read(found.data) if found is not None else None
+        if read and read[0]["agent"] == ref.rpartition("/")[2] and read[0]["nonce"] not in self.planted:
             self.published[read[0]["agent"], read[0]["nonce"]] = read
 
 
@@ -169,8 +172,12 @@ def blobs(store: MemoryStore, commit: Oid, folder: str = "") -> list[Oid]:
 
 def records(store: MemoryStore, commit: Oid) -> list[tuple[Statement, str]]:
     """Return the operations that a ledger commit places; every one verifies."""
-    found = store.read(list(blobs(store, commit, "op")))
-    return [_believed(blob.data) for blob in found if blob]
+    return records_of(store, blobs(store, commit, "op"))
+
+
+def records_of(store: MemoryStore, oids: list[Oid]) -> list[tuple[Statement, str]]:
+    """Return the statements of these records, which must verify, with the keys that signed them."""
+    return [_believed(blob.data) for blob in store.read(list(oids)) if blob]
 
 
 def _believed(record: bytes) -> tuple[Statement, str]:

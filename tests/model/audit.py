@@ -1,0 +1,120 @@
+"""What must hold of a ledger and a clone at any time, checked against the second implementation of the rules."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from git_coord.domain import verdict
+from git_coord.domain.announcements import ReceiptEntry
+from git_coord.domain.ids import Agent, Oid
+from git_coord.domain.state import State
+from git_coord.domain.team import NO_RULES
+from git_coord.domain.verdict import Attested, Delta, Evidence, UserCommit
+from git_coord.guard.snapshot import CLAIMS_FILE, decode_claims
+from git_coord.guard.verdict import FOREIGN, Picture
+from git_coord.hooks.judge import judge
+from git_coord.service.adopt import load_head
+from git_coord.service.query import picture
+from git_coord.service.snapshot import write_snapshot
+from git_coord.store.memory import MemoryStore
+from tests.service.scene import Desk
+
+from .naive import Ledger
+from .oracle import Space, Thing
+from .world import FILES, records
+
+Ids = frozenset[tuple[str, str]]
+COMMIT = Oid("c" * 40)
+
+
+class Auditor:
+    """Replays chains operation by operation; a commit that was replayed once is not replayed again."""
+
+    def __init__(self, space: Space) -> None:
+        self.space = space
+        self.known: dict[Oid, tuple[Ledger, Ids]] = {}
+
+    def audit(self, store: MemoryStore, tip: Oid) -> tuple[Ledger, Ids]:
+        """Check every position up to this commit; return the state there and what was placed until then."""
+        ledger, ids = Ledger(self.space), Ids()
+        for oid in store.history(tip, None):
+            if oid not in self.known:
+                self.known[oid] = self._replay(store, oid, ledger, ids)
+            ledger, ids = self.known[oid]
+        return ledger, ids
+
+    def _replay(self, store: MemoryStore, oid: Oid, before: Ledger, ids: Ids) -> tuple[Ledger, Ids]:
+        ledger = copied(before)
+        for op, key in records(store, oid):
+            name, token, claims = (op["agent"], op["nonce"]), ledger.token, holders(ledger)
+            assert name not in ids, f"{name} is placed twice"
+            outcome = ledger.place(op, key)
+            assert ledger.token == token + (outcome == "granted")
+            assert outcome != "refused" or holders(ledger) == claims
+            ledger.check_one_writer()
+            ids |= {name}
+        ours, theirs = facts(load_head(store, oid).state), expected(ledger)
+        assert ours == theirs, f"\n{ours}\n{theirs}"
+        return ledger, ids
+
+
+def copied(ledger: Ledger) -> Ledger:
+    """Return a ledger that can be moved without moving this one."""
+    claims = {nonce: replace(held, live=dict(held.live)) for nonce, held in ledger.claims.items()}
+    keys = {agent: list(keys) for agent, keys in ledger.keys.items()}
+    return replace(ledger, keys=keys, seqs=dict(ledger.seqs), sessions=dict(ledger.sessions), claims=claims)
+
+
+def holders(ledger: Ledger) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """Return what is held of each claim and by whom."""
+    return {nonce: (held.holder, tuple(held.live)) for nonce, held in ledger.claims.items()}
+
+
+def facts(state: State) -> object:
+    """Return what a state of ours says."""
+    claims = {c.op: (c.token, c.holder, c.ttl, [at for at, _ in c.live()]) for c in state.claims.values()}
+    members = {a: ([since.key for since in m.keys], m.seq, m.session) for a, m in state.agents.items()}
+    return claims, members, (state.counters.ops, state.counters.token, state.counters.at)
+
+
+def expected(ledger: Ledger) -> object:
+    """Return what the second implementation says of the same."""
+    claims = {nonce: (h.token, h.holder, h.ttl, sorted(h.live)) for nonce, h in ledger.claims.items()}
+    members = {agent: (keys, ledger.seqs[agent], ledger.sessions[agent]) for agent, keys in ledger.keys.items()}
+    return claims, members, (ledger.ops, ledger.token, ledger.at)
+
+
+def check_doors(desk: Desk, space: Space) -> None:
+    """Check that guard, hook and CI say the same of every file, and that it is what trying says."""
+    coord = desk.coord()
+    write_snapshot(coord)
+    claims = decode_claims(desk.files.read(CLAIMS_FILE) or b"")
+    now = picture(coord)
+    assert claims is not None
+    for me in (desk.agent, None):
+        guard = Picture(claims, (me or "").encode("ascii"), now.now)
+        for path in FILES:
+            foreign = _is_foreign(now.state, me, path, space)
+            assert judge(now, NO_RULES, me, [path]).is_free is not foreign, (me, path)
+            assert by_ci(now.state, me, path) is foreign, (me, path)
+            if space.fold == "none" or path.isascii():
+                name = path.lower() if space.fold != "none" else path
+                flagged = bool(guard.flags(name.encode()) & FOREIGN)
+                assert flagged is foreign if path.isascii() else flagged >= foreign, (me, path)
+
+
+def by_ci(state: State, me: Agent | None, path: str) -> bool:
+    """Tell whether `verify` objects to a commit that changes the path, made at this very head."""
+    commit = UserCommit(COMMIT, (), (Delta(path, None, COMMIT),))
+    receipts = (
+        {COMMIT: [Attested(me, ReceiptEntry(COMMIT, COMMIT, bypass=False, paths=()), state, (1, 0))]} if me else {}
+    )
+    return bool(verdict.judge([commit], Evidence(state, receipts)))
+
+
+def _is_foreign(state: State, me: Agent | None, path: str, space: Space) -> bool:
+    return any(
+        claim.holder != me and space.touches(Thing(each.kind.value, each.name, each.blob is not None), path)
+        for claim in state.claims.values()
+        for _, each in claim.live()
+    )
