@@ -226,3 +226,9 @@ def expect(outcome: Outcome | None, kind: type[Outcome]) -> None:
 def trouble(error: CoordError) -> tuple[str, str]:
     """Return code and cause of an error; advice that follows a semicolon may be worded anew without a test here."""
     return error.kind.code, error.message.partition(";")[0]
+
+
+def step(*desks: Desk) -> None:
+    """Bring clones in step, where there are any."""
+    for desk in desks:
+        desk.sync()
