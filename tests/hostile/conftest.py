@@ -45,6 +45,7 @@ def _arena_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     hub, *clones = hub_with_clones(folder, env, AGENTS)
     for clone, agent in zip(clones, AGENTS, strict=True):
         assert clone.coord("init", "--agent", agent).code == 0
+    clones[0].coord_json("hooks", "install")
     clones[0].coord_json("claim", "a.txt", "-m", "work")
     for clone in clones[1:]:
         clone.coord_json("sync")

@@ -61,10 +61,10 @@ class Notes:
         """Return the believed receipts that list any of these paths with this blob."""
         self._load({blob for _, _, blob in self.rows})
         needles = {f'"blob":"{blob}"'.encode() if blob else b'"blob":null' for _, blob in contents}
-        found: dict[tuple[Agent, int], Signed] = {}
+        found: dict[bytes, Signed] = {}
         for agent, blob in sorted({(agent, blob) for agent, _, blob in self.rows}):
             likely = [record for record in self._raw[blob] if any(needle in record for needle in needles)]
-            found |= {(agent, signed.receipt.seq): signed for signed in self._opened(agent, likely)}
+            found |= {record: signed for record in likely for signed in self._opened(agent, [record])}
         return list(found.values())
 
     def check_anchors(self, chain: Collection[Oid]) -> None:
@@ -92,7 +92,7 @@ class Notes:
     def _opened(self, agent: Agent, records: Iterable[bytes]) -> list[Signed]:
         for record in records:
             if record not in self._signed:
-                self._signed[record] = _open(self.coord.known, record)
+                self._signed[record] = open_receipt(self.coord.known, record)
         opened = [self._signed[record] for record in records]
         return [signed for signed in opened if signed and signed.receipt.agent == agent]
 
@@ -101,7 +101,8 @@ def _heads_named(record: bytes) -> set[Oid]:
     return {Oid(head.decode("ascii")) for head in _HEADS.findall(record.partition(b"\n")[0])}
 
 
-def _open(head: Head, record: bytes) -> Signed | None:
+def open_receipt(head: Head, record: bytes) -> Signed | None:
+    """Return the receipt of a record that a member's key, present or past, has signed; None for anything else."""
     try:
         opened = open_record(record, Receipt.LIMIT)
         receipt = parse_announcement(opened.statement, Receipt)
@@ -124,19 +125,34 @@ def read_notes(coord: Coord) -> Notes:
 
 
 def _rows(coord: Coord, tips: list[tuple[Agent, Oid]]) -> Iterator[tuple[Agent, Oid, Oid]]:
+    for agent, path, oid in tree_files(coord, tips):
+        if commit := noted_commit(path):
+            yield agent, commit, oid
+
+
+def tree_files(coord: Coord, tips: Iterable[tuple[Agent, Oid]]) -> Iterator[tuple[Agent, str, Oid]]:
+    """Yield agent, path and id of the files in trees that anybody may have pushed, level by level.
+
+    A tree that occurs twice is looked into once, and nothing below the depth of a note: otherwise forty small trees
+    that hold each other twice would list 2^40 files.
+    """
     width = 20 if coord.store.algorithm == "sha1" else 32
     level = [(agent, "", f"{oid}:") for agent, oid in tips]
+    seen: set[tuple[Agent, Oid]] = set()
     while level:
         trees = coord.store.read([spec for _, _, spec in level])
         below = []
         for (agent, above, _), tree in zip(level, trees, strict=True):
-            for mode, name, oid in parse_tree(tree.data, width) if tree and tree.type == "tree" else []:
-                path = f"{above}{name}"
-                if mode == TREE_MODE and len(path) < 2 * width:
+            if tree is None or tree.type != "tree" or (agent, tree.oid) in seen:
+                continue
+            seen.add((agent, tree.oid))
+            for mode, name, oid in parse_tree(tree.data, width):
+                path = f"{above}/{name}" if above else name
+                if mode != TREE_MODE:
+                    yield agent, path, oid
+                elif path.count("/") < width and (agent, oid) not in seen:
                     below.append((agent, path, str(oid)))
-                elif mode != TREE_MODE and (commit := noted_commit(path)):
-                    yield agent, commit, oid
-        level = below
+        level = list({(agent, spec): (agent, path, spec) for agent, path, spec in below}.values())
 
 
 def states_at(coord: Coord, heads: Collection[Oid], chain: Callable[[], list[Oid]]) -> dict[Oid, State]:

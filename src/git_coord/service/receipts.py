@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from git_coord.crypto.record import seal
 from git_coord.domain.announcements import Receipt, ReceiptEntry, TouchedPath
+from git_coord.domain.canonical import MAX_INTEGER
 from git_coord.domain.chain import AUTHOR
 from git_coord.domain.ids import Agent, Oid
 from git_coord.domain.merkle import GitObject, Tree, hash_object
@@ -27,7 +28,7 @@ from git_coord.store.refnames import Family
 
 from .commits import UserHistory
 from .context import Coord
-from .evidence import NOTE_LIMIT, states_at
+from .evidence import NOTE_LIMIT, open_receipt, states_at, tree_files
 from .ledger import open_ledger
 from .remote_ledger import own_updates
 from .retry import attempts
@@ -35,7 +36,9 @@ from .retry import attempts
 FILE = "commits"
 TAKEN = "commits.taken-"
 """How the names begin of files that a run has renamed away."""
-_SEQ = re.compile(rb"\nreceipts up to (\d+)\n")
+_SEQ = re.compile(rb"\nreceipts up to (\d{1,16})\n")
+_PLAIN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
+"""Paths that are kept though they are no notes; hosts refuse trees with others, and anybody may push one."""
 
 
 def settle(coord: Coord, history: Callable[[], UserHistory], also: Collection[Oid] = (), *, asks: bool = True) -> int:
@@ -131,6 +134,8 @@ class _Base:
     seq: int
     notes: dict[Oid, Oid]
     others: dict[str, Oid]
+    is_whole: bool
+    """Whether the first parent has all the notes; somebody else may have replaced ours there."""
 
 
 def append(coord: Coord, entries: Sequence[ReceiptEntry]) -> int:
@@ -144,7 +149,7 @@ def append(coord: Coord, entries: Sequence[ReceiptEntry]) -> int:
         fresh = _without_receipt(coord, base, entries)
         if not fresh and base.parents in ((), (base.live,)):
             return 0
-        is_ahead = not fresh and len(base.parents) == 1  # what was fetched has all that is here
+        is_ahead = not fresh and len(base.parents) == 1 and base.is_whole  # what was fetched has all that is here
         commit, objects = (base.parents[0], []) if is_ahead else _notes_commit(coord, base, fresh)
         coord.store.write(objects)
         moved = coord.store.swap([RefUpdate(ref, commit, base.live or ABSENT)], "receipts")
@@ -168,14 +173,17 @@ def _base(coord: Coord) -> _Base:
     parents = _heads(coord, live, there)
     notes: dict[Oid, Oid] = {}
     others: dict[str, Oid] = {}
-    for parent in parents:
-        for row in coord.store.listing(parent):
-            commit = noted_commit(row.path) if row.type == "blob" else None
-            if commit is not None:
-                notes.setdefault(commit, row.oid)
-            elif row.type == "blob":
-                others.setdefault(row.path, row.oid)
-    return _Base(parents, live, _last_seq(coord, parents, notes), notes, others)
+    found: dict[Oid, dict[Oid, Oid]] = {}
+    for tip in dict.fromkeys([*([live] if live else []), *parents]):  # what was made here before what anybody can push
+        mine = found[tip] = {}
+        for _, path, oid in tree_files(coord, [(coord.me.agent, tip)]):
+            if commit := noted_commit(path):
+                mine.setdefault(commit, oid)
+            elif _PLAIN.fullmatch(path):
+                others.setdefault(path, oid)
+        notes = mine | notes
+    is_whole = bool(parents) and found[parents[0]] == notes
+    return _Base(parents, live, _last_seq(coord, parents, notes), notes, others, is_whole)
 
 
 def _heads(coord: Coord, live: Oid | None, there: Oid | None) -> tuple[Oid, ...]:
@@ -192,7 +200,7 @@ def _last_seq(coord: Coord, parents: Iterable[Oid], notes: dict[Oid, Oid]) -> in
     commits = coord.store.read(list(parents))
     said = [_SEQ.search(commit.data) if commit else None for commit in commits]
     if None not in said:
-        return max((int(match[1]) for match in said if match), default=0)
+        return min(max((int(match[1]) for match in said if match), default=0), MAX_INTEGER)
     blobs = coord.store.read(sorted(set(notes.values())), NOTE_LIMIT)
     records = [record for blob in blobs if blob for record in records_in(blob.data)]
     found = [re.search(rb'"seq":(\d{1,15}),', record.partition(b"\n")[0]) for record in records]
@@ -200,17 +208,26 @@ def _last_seq(coord: Coord, parents: Iterable[Oid], notes: dict[Oid, Oid]) -> in
 
 
 def _without_receipt(coord: Coord, base: _Base, entries: Sequence[ReceiptEntry]) -> list[ReceiptEntry]:
-    """Return the entries whose commit has none: the first receipt of a commit stands."""
+    """Return the entries whose commit has none of ours: the first receipt of a commit stands, what others wrote not."""
     noted = [entry for entry in entries if entry.commit in base.notes]
     blobs = coord.store.read([base.notes[entry.commit] for entry in noted], NOTE_LIMIT) if noted else []
-    has = {entry.commit for entry, blob in zip(noted, blobs, strict=True) if blob and records_in(blob.data)}
+    has = {
+        entry.commit
+        for entry, blob in zip(noted, blobs, strict=True)
+        if blob and any(_is_ours(coord, record, entry.commit) for record in records_in(blob.data))
+    }
     return [entry for entry in entries if entry.commit not in has]
+
+
+def _is_ours(coord: Coord, record: bytes, commit: Oid) -> bool:
+    receipt = signed.receipt if (signed := open_receipt(coord.known, record)) else None
+    return bool(receipt and receipt.agent == coord.me.agent and commit in {entry.commit for entry in receipt.commits})
 
 
 def _notes_commit(coord: Coord, base: _Base, entries: Sequence[ReceiptEntry]) -> tuple[Oid, list[GitObject]]:
     notes, objects, seq = dict(base.notes), list[GitObject](), base.seq
     for part in batches(entries):
-        seq += 1
+        seq = min(seq + 1, MAX_INTEGER)
         record = seal(to_bytes(_receipt(coord, seq, part)), coord.own_signer)
         for entry in part:
             note = _note(coord, base.notes.get(entry.commit), record)
@@ -218,7 +235,8 @@ def _notes_commit(coord: Coord, base: _Base, entries: Sequence[ReceiptEntry]) ->
             objects.append(note)
     tree = _tree(notes)
     for path, oid in base.others.items():
-        tree = tree.changed(path, oid)
+        if path.partition("/")[0] not in tree.entries:
+            tree = tree.changed(path, oid)
     objects += tree.hashed(coord.store.algorithm)
     commit = hash_object("commit", _commit_bytes(coord, tree, base.parents, seq), coord.store.algorithm)
     return commit.oid, [*{made.oid: made for made in objects}.values(), commit]
@@ -235,8 +253,8 @@ def _tree(notes: dict[Oid, Oid]) -> Tree:
 
 def _note(coord: Coord, present: Oid | None, record: bytes) -> GitObject:
     """Return the note: the record, after the words that somebody noted before."""
-    old = coord.store.read([present])[0] if present else None
-    data = record if old is None else old.data.rstrip(b"\n") + b"\n\n" + record
+    old = coord.store.read([present], NOTE_LIMIT)[0] if present else None
+    data = record if old is None or old.type != "blob" else old.data.rstrip(b"\n") + b"\n\n" + record
     return hash_object("blob", data, coord.store.algorithm)
 
 
