@@ -235,3 +235,9 @@ def test_without_an_answer_nothing_is_claimed(trio: tuple[Repo, Repo, Repo]) -> 
     hub.path.with_name("gone").rename(hub.path)
     alpha.coord_json("sync")
     assert beta.coord_json("claim", "a")["confirmed"] is True
+
+
+def test_more_than_sixty_four_globs_are_wrong_usage(alone: Repo) -> None:
+    globs = [word for number in range(65) for word in ("--glob", f"a{number}*")]
+    assert alone.coord_json("claim", *globs, code=2)["message"] == "at most 64 globs in one claim"
+    assert len(alone.coord_json("claim", *globs[:128])["items"]) == 64

@@ -136,3 +136,12 @@ def test_both_know_how_long_a_list_may_be(kind: str, member: str, entries: Any, 
 
 def test_the_reference_has_a_model_of_every_kind() -> None:
     assert KINDS.keys() == OPERATIONS.keys() | ANNOUNCEMENTS.keys()
+
+
+@pytest.mark.parametrize(("globs", "is_accepted"), [(64, True), (65, False)])
+@settings(max_examples=1, deadline=None)
+@given(data=st.data())
+def test_both_accept_sixty_four_globs_and_no_more(data: st.DataObject, globs: int, is_accepted: bool) -> None:
+    claim = data.draw(statements("claim"))
+    claim["items"] = [{"glob": f"a{number}*", "intent": "edit"} for number in range(globs)]
+    assert (ours("claim", claim), accepts("claim", claim)) == (is_accepted, is_accepted)

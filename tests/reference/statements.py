@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, StrictInt, ValidationError, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, StrictInt, ValidationError, model_validator
 
 from .values import (
     Agent,
@@ -123,10 +123,18 @@ class Item(Exact):
         return self
 
 
+def few_globs(items: list[Item]) -> list[Item]:
+    """Accept 64 globs, as each is asked for every path that anybody touches."""
+    require(sum(item.glob is not None for item in items) <= 64)
+    return items
+
+
 class Claim(Statement):
     kind: Literal["claim"]
     base: Base
-    items: Annotated[list[Item], Field(min_length=1, max_length=5000), no_repetition("identity")]
+    items: Annotated[
+        list[Item], Field(min_length=1, max_length=5000), no_repetition("identity"), AfterValidator(few_globs)
+    ]
     lease: LeaseClass
     not_after: Time | None
     purpose: Line

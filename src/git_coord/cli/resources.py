@@ -10,7 +10,7 @@ import click
 
 from git_coord.app import App
 from git_coord.domain.items import Intent, Item, ItemKind, parse_argument
-from git_coord.domain.statements import MAX_ITEMS
+from git_coord.domain.statements import MAX_GLOBS, MAX_ITEMS
 from git_coord.errors import CoordError, Kind
 
 glob = click.option("--glob", "globs", multiple=True, metavar="PATTERN", help="A pattern: * ? and ** (repeatable).")
@@ -34,6 +34,8 @@ def items(app: App, names: Sequence[str], globs: Sequence[str], intent: Intent) 
         raise CoordError(Kind.USAGE, "name at least one path or task")
     if len(unique) > MAX_ITEMS:
         raise CoordError(Kind.USAGE, f"{len(unique)} items, at most {MAX_ITEMS} in one claim")
+    if sum(kind is ItemKind.GLOB for kind, _ in unique) > MAX_GLOBS:
+        raise CoordError(Kind.USAGE, f"at most {MAX_GLOBS} globs in one claim")
     pins = app.worktree.pins([name for kind, name in unique if kind is ItemKind.PATH])
     return tuple(Item(kind, name, intent, pins.get(name)) for kind, name in unique)
 

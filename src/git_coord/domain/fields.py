@@ -113,6 +113,18 @@ def unique(field: Field, key: Callable[[Any], Any] = lambda entry: entry) -> Fie
     return Field(read, field.write)
 
 
+def bounded(field: Field, check: Callable[[Any], bool], expected: str) -> Field:
+    """Return the field with an extra rule over its whole value."""
+
+    def read(value: Any) -> Any:
+        found = field.read(value)
+        if not check(found):
+            raise ValueError(expected)
+        return found
+
+    return Field(read, field.write)
+
+
 def _is_key(value: str) -> bool:
     algorithm, space, body = value.partition(" ")
     if not space or len(value) > 4096 or not _ALGORITHM.fullmatch(algorithm):

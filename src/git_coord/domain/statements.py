@@ -9,11 +9,12 @@ from git_coord.errors import CoordError, Kind
 
 from . import fields
 from .envelope import CLAIM_LIMIT, COMMON, RECORD_LIMIT, Statement, build, load_object, to_bytes
-from .fields import Field, many, optional, record, unique
+from .fields import Field, bounded, many, optional, record, unique
 from .ids import Agent, KeyText, Nonce, Oid
-from .items import Item
+from .items import Item, ItemKind
 
 MAX_ITEMS = 5000
+MAX_GLOBS = 64
 """Items of a claim, and entries of whatever else lists items or claims."""
 
 
@@ -120,7 +121,11 @@ class Claim(Operation):
         "base": record(
             Base, {"head": optional(fields.oid), "upstream": optional(fields.oid), "default": optional(fields.oid)}
         ),
-        "items": unique(many(fields.item, 1, MAX_ITEMS), lambda item: (item.kind, item.name)),
+        "items": bounded(
+            unique(many(fields.item, 1, MAX_ITEMS), lambda item: (item.kind, item.name)),
+            lambda items: sum(item.kind is ItemKind.GLOB for item in items) <= MAX_GLOBS,
+            f"a list with at most {MAX_GLOBS} globs",
+        ),
         "lease": _LEASE,
         "not_after": optional(fields.stamp),
         "purpose": fields.line,

@@ -83,7 +83,8 @@ def _read(coord: Coord, commits: Sequence[Oid]) -> Iterator[tuple[Oid, list[Seal
     """Yield each commit with its operations, or with the reason why they cannot be read."""
     for start in range(0, len(commits), CHUNK):
         part = commits[start : start + CHUNK]
-        coord.progress(f"verifying the ledger, {start} of {len(commits)} commits")
+        if start:
+            coord.progress(f"verifying the ledger, {start} of {len(commits)} commits")
         trees = coord.store.read([f"{oid}:{layout.OPERATIONS}" for oid in part])
         width = 20 if coord.store.algorithm == "sha1" else 32
         rows = [parse_tree(tree.data, width) if tree else [] for tree in trees]
