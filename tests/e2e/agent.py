@@ -15,7 +15,8 @@ from pathlib import Path
 
 from tests.helpers import Completed, Failed, Repo
 
-LEDGER = "refs/coord/claims"
+PICTURE = ("refs/coord/claims", "refs/coord/requests")
+"""The refs that hooks answer from."""
 PUSHES = 40
 """Far above what six agents need: each lost race means that another one got through."""
 EXIT_CONFLICT = 3
@@ -83,12 +84,14 @@ class Worker:
     def intrude(self, path: str) -> None:
         """Try to commit a change of a file that another agent holds: pre-commit refuses it, and it is taken back."""
         line = f"{self.orders.agent} intrusion {self.report.refusals}"
+        before = self.repo.refs(*PICTURE)
+        if self.orders.shares_clone and self.repo.coord("check", "--local", path).code != EXIT_CONFLICT:
+            return  # released since: another worktree of this clone has fetched that, or done it
         self.append(path, line)
         self.repo.git("add", "--", path)
-        before = self.repo.refs(LEDGER)
         done = self.repo.run("git", "commit", "-q", "-m", line)
-        if done.code == 0 and self.orders.shares_clone and self.repo.refs(LEDGER) != before:
-            # Another worktree of this clone fetched the release in between, so the commit was right to pass.
+        if done.code == 0 and self.orders.shares_clone and self.repo.refs(*PICTURE) != before:
+            # The same, after the look: the commit was right to pass.
             self.repo.git("reset", "-q", "--hard", "HEAD^")
             return
         if done.code != 1 or "git coord: commit refused" not in done.err or path not in done.err:
