@@ -58,7 +58,7 @@ def pre_push(app: App, remote_name: str, url: str, stdin_lines: Iterable[str], *
     if found:
         _say(_refusal(app, commits, found, age, warns=warns))
         return Kind.CONFLICT.exit_status
-    _send_receipts(app, commits)
+    _send_receipts(app, commits, is_told=is_told)
     return 0
 
 
@@ -158,15 +158,18 @@ def _vouched(app: App, found: Sequence[Violation]) -> list[Oid]:
     return [oid for oid in dict.fromkeys(one.commit for one in found) if oid in own]
 
 
-def _send_receipts(app: App, commits: Sequence[UserCommit]) -> None:
-    """Push the agent's notes when a path is under a live claim: CI will want them. Trouble is said, never a refusal."""
+def _send_receipts(app: App, commits: Sequence[UserCommit], *, is_told: bool) -> None:
+    """Push the agent's notes when a path is under a live claim: CI will want them. Trouble is said, never a refusal.
+
+    A remote that has just given no answer is not asked again: one push of the user's waits for it once.
+    """
     from git_coord.service.receipts import push_receipts
     from git_coord.service.verify import touches_a_claim
 
     if app.coord.remote is None or app.coord.identity is None or not touches_a_claim(app.coord, commits):
         return
     try:
-        trouble = push_receipts(app.coord)
+        trouble = push_receipts(app.coord) if is_told else "no answer"
     except CoordError as error:
         trouble = error.message
     if trouble:
