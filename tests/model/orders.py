@@ -90,7 +90,7 @@ def scope(op: Statement, ops: list[Statement], ledger: Ledger) -> Iterator[Thing
     for nonce in named:
         if nonce in ledger.claims:
             yield from (thing for thing, _ in ledger.claims[nonce].live.values())
-        yield from (thing_of(item) for each in ops if each["nonce"] == nonce for item in each["items"])
+        yield from (thing_of(item) for each in ops if each["nonce"] == nonce for item in each.get("items", ()))
 
 
 def plant(desk: Desk, hub: MemoryStore, record: bytes, seq: int) -> None:

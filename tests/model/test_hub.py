@@ -77,7 +77,7 @@ class HubMachine(Machine):
             case "restore":
                 set_refs(self.hub, refs)
             case "restore the ledger":
-                set_ref(self.hub, LEDGER, refs[LEDGER])
+                set_ref(self.hub, LEDGER, refs.get(LEDGER))
             case "remove":
                 set_ref(self.hub, LEDGER, None)
             case "forge":
