@@ -9,10 +9,11 @@ import pytest
 from git_coord.errors import CoordError, Kind
 from git_coord.service import claims, membership
 from git_coord.service.claims import Changed
+from git_coord.service.repair import repair
 from git_coord.service.selection import by_token
 from tests.service.scene import Desk, Scene, again
 
-from .world import KilledError, kill, stepping
+from .world import KilledError, kill, set_refs, stepping
 
 
 @pytest.fixture
@@ -56,3 +57,18 @@ def test_a_claim_behind_a_pending_rotation_says_which_key_is_missing(scene: Scen
     renewed = again(alpha, signer=scene.signer("next"))
     renewed.sync()
     assert renewed.granted("a.txt").is_confirmed is True
+
+
+def test_a_second_repair_does_not_call_lost_what_the_first_has_placed_again(scene: Scene) -> None:
+    alpha, beta, gamma = scene.joined("alpha", "beta", "gamma")
+    old = scene.hub.refs("refs/")
+    alpha.granted("a.txt")
+    beta.sync()
+    set_refs(scene.hub, old)
+    gamma.granted("g.txt")
+    first, second = repair(alpha.coord()), repair(beta.coord())
+    assert first is not None
+    assert second is not None
+    assert [sealed.op.KIND for sealed in first.replayed] == ["claim"]
+    assert (second.replayed, second.lost, second.head) == ((), (), first.head)
+    assert beta.holdings() == {"a.txt": "alpha", "g.txt": "gamma"}

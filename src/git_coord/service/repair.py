@@ -35,8 +35,8 @@ def repair(coord: Coord) -> Repaired | None:
 
     0. A live ref that somebody set to something bad goes back to the last good commit. 1. The remote's chain is
     verified from its root; what follows its last good commit is dropped. 2. When that good part is a prefix of
-    ours, ours is kept whole. 3. Else our operations beyond the common part are placed again on the remote's good
-    end, as far as they can be. Raises CoordError(UNKNOWN) when the remote moves meanwhile or refuses,
+    ours, ours is kept whole. 3. Else our operations beyond the common part that it does not have are placed again on
+    the remote's good end, as far as they can be. Raises CoordError(UNKNOWN) when the remote moves meanwhile or refuses,
     CoordError(UNTRUSTED) when it has another ledger, of another root.
     """
     mended = _mend_here(coord)
@@ -61,7 +61,7 @@ def repair(coord: Coord) -> Repaired | None:
     dropped = [oid for oid in theirs if oid not in good.commits]
     if common == len(good.commits):
         return _settle(coord, tip, coord.head, _Replay((), (), ()), wrong, dropped)
-    mine = operations_of(coord, ours[common:])
+    mine = [sealed for sealed in operations_of(coord, ours[common:]) if sealed.id not in good.placed]
     assert good.head is not None
     replay = _replay(coord, good.head, mine)
     end = replay.head or good.head
