@@ -38,7 +38,7 @@ PLACE_SECONDS = 60
 """How long one command fights for its place before it says so; helping ends it in two or three pushes."""
 OVERTAKEN_TRIES = 5
 MAX_UNMOVED = 3
-"""Pushes refused while the remote's ledger did not move, before that counts as the host's refusal."""
+"""Pushes refused or cut off while the remote's ledger did not move, before that is what there is to say."""
 
 
 class Submitted(NamedTuple):
@@ -155,17 +155,17 @@ def place_at_remote(coord: Coord, sealed: Sealed) -> Outcome | None:
         if _is_placed(coord, sealed):
             return _outcome(coord, sealed)
         before = fetched_ledger(coord)
-        reason = _push_once(coord, sealed)
+        failed = _push_once(coord, sealed)
         if _is_placed(coord, sealed):
             return _outcome(coord, sealed)
-        unmoved = unmoved + 1 if reason is not None and fetched_ledger(coord) == before else 0
-        if reason is not None and unmoved == MAX_UNMOVED:
-            raise host_refusal(coord, reason)
+        unmoved = unmoved + 1 if failed is not None and fetched_ledger(coord) == before else 0
+        if failed is not None and unmoved == MAX_UNMOVED:
+            raise failed
     raise CoordError(Kind.UNKNOWN, f"{remote_of(coord).name} stays busy", next="git coord sync")
 
 
-def _push_once(coord: Coord, sealed: Sealed) -> str | None:
-    """Push once; None when our ledger landed, else the host's words, after the remote was read again."""
+def _push_once(coord: Coord, sealed: Sealed) -> CoordError | None:
+    """Push once; None when our ledger landed, else what to say if that goes on, after the remote was read again."""
     made = _extension(coord, sealed)
     ledger = RefUpdate(LEDGER, made.head.oid, coord.known.oid)
     mine = own_updates(coord, [coord.me.agent])
@@ -185,10 +185,10 @@ def _push_once(coord: Coord, sealed: Sealed) -> str | None:
     if final := refused_by_host(results[:1]):
         raise host_refusal(coord, final)
     fetch_and_adopt(coord, LEDGER_FAMILIES)
-    return results[0].reason
+    return host_refusal(coord, results[0].reason)
 
 
-def _after_silence(coord: Coord, sealed: Sealed, trouble: CoordError) -> str:
+def _after_silence(coord: Coord, sealed: Sealed, trouble: CoordError) -> UnreachableError:
     """Ask what became of a push that ended without an answer; who cannot ask does not know."""
     if trouble.kind is not Kind.UNKNOWN:
         raise trouble
@@ -198,7 +198,7 @@ def _after_silence(coord: Coord, sealed: Sealed, trouble: CoordError) -> str:
         if still.kind is not Kind.UNKNOWN:
             raise
         raise UnreachableError(sealed, still) from None
-    return trouble.message
+    return UnreachableError(sealed, trouble)
 
 
 def land(coord: Coord, made: Extension) -> None:
