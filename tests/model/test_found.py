@@ -72,3 +72,36 @@ def test_a_second_repair_does_not_call_lost_what_the_first_has_placed_again(scen
     assert [sealed.op.KIND for sealed in first.replayed] == ["claim"]
     assert (second.replayed, second.lost, second.head) == ((), (), first.head)
     assert beta.holdings() == {"a.txt": "alpha", "g.txt": "gamma"}
+
+
+def test_an_offline_claim_that_another_clone_of_the_agent_overtook_is_said_to_be_lost(scene: Scene) -> None:
+    first, second = two_clones(scene)
+    assert first.remote is not None
+    first.remote.offline = True
+    assert first.granted("a.txt", coord=first.coord(offline="allow")).is_confirmed is False
+    second.granted("b.txt")
+    first.remote.offline = False
+    first.forward()
+    first.sync()
+    assert first.holdings() == {"b.txt": "alpha"}
+    assert first.forward() == ["lost: a claim of alpha that was pending: another clone of alpha has used its number"]
+    first.sync()
+    assert first.forward() == []
+
+
+def test_what_was_signed_by_a_clock_ahead_is_said_when_the_next_operation_overtakes_it(scene: Scene) -> None:
+    (alpha,) = scene.joined("alpha")
+    assert alpha.remote is not None
+    alpha.remote.offline = True
+    alpha.clock.wall += 3600
+    alpha.granted("a.txt", coord=alpha.coord(offline="allow"))
+    alpha.clock.wall -= 3600
+    alpha.remote.offline = False
+    alpha.sync()
+    assert (alpha.holdings(), alpha.forward()) == ({}, [])
+    alpha.granted("b.txt")
+    words = "lost: a claim of alpha that was pending is given up: dated 2026-01-01T01:00:00Z"
+    assert (alpha.holdings(), alpha.forward()) == ({"b.txt": "alpha"}, [words])
+    alpha.clock.wall += 7200
+    alpha.sync()
+    assert alpha.holdings() == {"b.txt": "alpha"}

@@ -8,7 +8,7 @@ from git_coord.domain.ledger import Refused
 from git_coord.domain.statements import Cancel, Claim
 
 from .context import Coord
-from .requests import read_requests
+from .requests import in_time, read_requests
 
 Waiting = dict[OpId, Sealed]
 
@@ -20,11 +20,28 @@ def waiting(coord: Coord) -> Waiting:
 
 
 def settled(coord: Coord, waited: Waiting) -> tuple[list[Placed], list[Placed]]:
-    """Return what was placed since, and the refused claims among it; one that was cancelled is no loss."""
+    """Return what was placed since, and the refused claims among it; one that was cancelled is no loss.
+
+    What can never be placed any more is said here.
+    """
+    _tell_overtaken(coord, waited)
     given_up = {(sealed.op.agent, sealed.op.op) for sealed in waited.values() if isinstance(sealed.op, Cancel)}
     known = [coord.outcomes[name] for name in waited if name in coord.outcomes]
     lost = [placed for placed in known if _is_lost(placed) and placed.sealed.id not in given_up]
     return [placed for placed in known if placed not in lost], lost
+
+
+def _tell_overtaken(coord: Coord, waited: Waiting) -> None:
+    """Say what can never be placed, because another clone of the agent had its number placed first.
+
+    What this clone itself gave up was said when it did (`requests.draft`).
+    """
+    agents = coord.known.state.agents if coord.head is not None else {}
+    for sealed in in_time(coord, waited.values()):
+        member = agents.get(sealed.op.agent)
+        if member is not None and sealed.id not in coord.outcomes and sealed.op.seq <= member.seq:
+            who, kind = sealed.op.agent, sealed.op.KIND
+            coord.notice(f"lost: a {kind} of {who} that was pending: another clone of {who} has used its number")
 
 
 def _is_lost(placed: Placed) -> bool:

@@ -118,14 +118,13 @@ def _sift(coord: Coord, request: Request) -> None:
 
 def pending(coord: Coord, requests: Iterable[Request]) -> list[Sealed]:
     """Return what may be placed: believed, and not dated beyond the skew of this clock."""
-    skew = coord.known.state.skew
-    latest = coord.clock.now() + skew
-    return [
-        sealed
-        for request in requests
-        for sealed in request.operations.values()
-        if sealed is not None and sealed.op.at <= latest
-    ]
+    return in_time(coord, [sealed for each in requests for sealed in each.operations.values() if sealed is not None])
+
+
+def in_time(coord: Coord, operations: Iterable[Sealed]) -> list[Sealed]:
+    """Return the operations that are not dated beyond the skew of this clock."""
+    latest = coord.clock.now() + (coord.head.state.skew if coord.head else 0)
+    return [sealed for sealed in operations if sealed.op.at <= latest]
 
 
 class Draft(NamedTuple):
@@ -222,16 +221,193 @@ def without_blockers(coord: Coord, operations: Sequence[Sealed]) -> list[Sealed]
 
 
 def _carried_on(coord: Coord, mine: Request | None, there: Request | None) -> dict[int, Oid]:
-    """Return what the agent's next request commit still holds: all that is pending and blocks nothing.
+    """Return what the agent's next request commit still holds: all that is pending and blocks nothing; says the rest.
 
-    That includes what another clone of the agent has published there, which a push would otherwise take away.
+    That includes what another clone of the agent has published there, which a push would otherwise take away. What is
+    dated ahead of this clock would be overtaken by the operation that is published now: nobody would ever place it.
     """
     own = _own_there(coord, there)
     theirs = {seq: oid for seq, oid in there.blobs.items() if seq in own} if there else {}
     blobs = theirs | (mine.blobs if mine else {})
     believed = [sealed for oid in blobs.values() if (sealed := coord.opened.get(oid))]
+    ahead = {sealed.op.seq for sealed in believed} - {s.op.seq for s in in_time(coord, believed)}
     blocking = {sealed.op.seq for sealed in believed} - {s.op.seq for s in without_blockers(coord, believed)}
-    return {seq: oid for seq, oid in sorted(blobs.items()) if seq not in blocking}
+    for sealed in believed:
+        if sealed.op.seq in ahead | blocking:
+            why = f"dated {format_stamp(sealed.op.at)}" if sealed.op.seq in ahead else "not placeable any more"
+            coord.notice(f"lost: a {sealed.op.KIND} of {sealed.op.agent} that was pending is given up: {why}")
+    return {seq: oid for seq, oid in sorted(blobs.items()) if not member or seq > member.seq}
+
+
+def _open(coord: Coord, requests: list[Request]) -> None:
+    """Fill in the operations, some records at a time: who pushes refs must not decide how much is read at once."""
+    part: list[Request] = []
+    for request in requests:
+        part.append(request)
+        if sum(len(_looked_at(coord, each)) for each in part) >= CHUNK:
+            _open_some(coord, part)
+            part = []
+    _open_some(coord, part)
+
+
+def _looked_at(coord: Coord, request: Request) -> list[tuple[int, Oid]]:
+    """Return the lowest operations: more than one commit takes can wait; who has not joined has a join and little else.
+
+    Of an own ref all count, however long it was offline.
+    """
+    if not refnames.is_fetched(request.ref):
+        return list(request.blobs.items())
+    is_stranger = coord.head is not None and request.agent not in coord.head.state.agents
+    most = MAX_OF_STRANGERS if is_stranger else MAX_PLACED
+    return list(request.blobs.items())[:most]
+
+
+def _open_some(coord: Coord, requests: list[Request]) -> None:
+    rows = [(request, seq, oid) for request in requests for seq, oid in _looked_at(coord, request)]
+    wanted = list(dict.fromkeys(oid for _, _, oid in rows if oid not in coord.opened))
+    for start in range(0, len(wanted), CHUNK):
+        opened_blobs(coord, coord.store.read(wanted[start : start + CHUNK], CLAIM_LIMIT), coord.remembered.open)
+    for request, seq, oid in rows:
+        sealed = coord.opened.get(oid)
+        fits = sealed is not None and sealed.op.agent == request.agent and sealed.op.seq == seq
+        request.operations[seq] = sealed if fits else None
+    for request in requests:
+        _sift(coord, request)
+
+
+def _sift(coord: Coord, request: Request) -> None:
+    """Forget what a stranger has published unless it begins with a join that may be placed."""
+    if coord.head is None or request.agent in coord.head.state.agents or not refnames.is_fetched(request.ref):
+        return
+    first = next((sealed for sealed in request.operations.values() if sealed), None)
+    if first is None or not isinstance(first.op, Join) or fault(coord.head.state, first.op, first.key):
+        coord.opened.update(dict.fromkeys(request.blobs.values()))
+        request.operations.update(dict.fromkeys(request.operations))
+
+
+def pending(coord: Coord, requests: Iterable[Request]) -> list[Sealed]:
+    """Return what may be placed: believed, and not dated beyond the skew of this clock."""
+    return in_time(coord, [sealed for each in requests for sealed in each.operations.values() if sealed is not None])
+
+
+def in_time(coord: Coord, operations: Iterable[Sealed]) -> list[Sealed]:
+    """Return the operations that are not dated beyond the skew of this clock."""
+    latest = coord.clock.now() + (coord.head.state.skew if coord.head else 0)
+    return [sealed for sealed in operations if sealed.op.at <= latest]
+
+
+class Draft(NamedTuple):
+    """An operation sealed into a request commit that no ref points at yet."""
+
+    sealed: Sealed
+    update: RefUpdate
+    objects: tuple[GitObject, ...]
+
+
+def draft(coord: Coord, make: Callable[[int], Operation], signer: Signer, requests: Sequence[Request]) -> Draft:
+    """Return the agent's next operation, sealed, with the request commit that would publish it.
+
+    `requests` are this clone's; `seq` is one above everything known of the agent: the ledger, its request ref here,
+    and the copy of it that was fetched.
+    """
+    mine = next((request for request in requests if request.agent == coord.me.agent), None)
+    there = next((r for r in read_requests(coord, fetched=True, only=coord.me.agent)), None)
+    sealed = seal_operation(make(_next_seq(coord, mine, there)), signer)
+    record = hash_object("blob", sealed.record, coord.store.algorithm)
+    # What this process signed it need not verify: that would import all of `cryptography` for every claim.
+    coord.opened[record.oid] = sealed
+    names = {_name(seq): oid for seq, oid in _carried_on(coord, mine, there).items()}
+    parent = mine.value if mine and coord.settings.keeps_history else None
+    commit, objects = flat_commit(coord, names | {_name(sealed.op.seq): record.oid}, sealed.op.at, parent)
+    ref = refnames.owned(Family.REQUESTS, coord.me.agent)
+    return Draft(sealed, RefUpdate(ref, commit, mine.value if mine else ABSENT), (record, *objects))
+
+
+def _next_seq(coord: Coord, mine: Request | None, there: Request | None) -> int:
+    member = coord.head.state.agents.get(coord.me.agent) if coord.head else None
+    known = {0, member.seq if member else 0} | (mine.blobs.keys() if mine else set())
+    return max(known | _own_there(coord, there)) + 1
+
+
+def _own_there(coord: Coord, there: Request | None) -> set[int]:
+    """Return the numbers used in the fetched copy by the agent itself: anybody can put other files there."""
+    keys = {coord.signer.key} if coord.signer else set()
+    if coord.head is not None:
+        member = coord.head.state.agents.get(coord.me.agent)
+        keys |= {*coord.head.state.policy.admins, *(since.key for since in (member.keys if member else ()))}
+    return {seq for seq, sealed in there.operations.items() if sealed and sealed.key in keys} if there else set()
+
+
+def _name(seq: int) -> str:
+    return f"{seq:0{SEQ_DIGITS}}"
+
+
+def flat_commit(
+    coord: Coord, names: Mapping[str, Oid], at: int, parent: Oid | None = None
+) -> tuple[Oid, tuple[GitObject, ...]]:
+    """Return the commit of a flat tree with this date, and the tree and commit objects that make it."""
+    tree = Tree(dict(names))
+    trees = tuple(tree.hashed(coord.store.algorithm))
+    lines = [f"parent {parent}"] if parent else []
+    header = [f"tree {tree.oid}", *lines, f"author {AUTHOR} {at} +0000", f"committer {AUTHOR} {at} +0000"]
+    content = "\n".join([*header, "", format_stamp(at), ""])
+    commit = hash_object("commit", content.encode("ascii"), coord.store.algorithm)
+    return commit.oid, (*trees, commit)
+
+
+def publish(
+    coord: Coord,
+    make: Callable[[int], Operation],
+    signer: Signer,
+    also: Callable[[Sealed], Sequence[GitObject]] = lambda _sealed: (),
+) -> Draft:
+    """Draw a `seq`, sign, and swap the operation into the agent's request ref; from then on anybody may place it.
+
+    `also` names further objects to store in the same go.
+    Raises CoordError(ERROR) when the ref stays locked or contended for half a minute.
+    """
+    for _ in attempts(coord.clock, coord.jitter, seconds=PUBLISH_SECONDS):
+        made = draft(coord, make, signer, read_requests(coord, fetched=False))
+        objects = [*made.objects, *also(made.sealed)]
+        coord.reach("before publish")
+        if move(coord, objects, [made.update], f"publish {made.sealed.op.KIND}"):
+            coord.reach("after publish")
+            return made
+    raise CoordError(Kind.ERROR, f"the request ref of {coord.me.agent} is never at rest", next="git coord doctor")
+
+
+def without_blockers(coord: Coord, operations: Sequence[Sealed]) -> list[Sealed]:
+    """Return one agent's operations without those that cannot be placed: each would end the turn of all after it."""
+    kept = list(operations)
+    while len(kept) > 1:  # one alone is in nobody's way
+        made = chain.extend(coord.known, kept, coord.store.algorithm)
+        placed = {entry.sealed.record for entry in made.placed} if made else set()
+        left = [sealed for sealed in kept if sealed.record not in placed]
+        if not left or len(placed) == MAX_PLACED:
+            break
+        kept.remove(min(left, key=lambda sealed: (sealed.op.seq, sealed.record)))
+    return kept
+
+
+def _carried_on(coord: Coord, mine: Request | None, there: Request | None) -> dict[int, Oid]:
+    """Return what the agent's next request commit still holds: all that is pending and blocks nothing; says the rest.
+
+    That includes what another clone of the agent has published there, which a push would otherwise take away. What is
+    dated ahead of this clock would be overtaken by the operation that is published now: nobody would ever place it.
+    """
+    own = _own_there(coord, there)
+    theirs = {seq: oid for seq, oid in there.blobs.items() if seq in own} if there else {}
+    blobs = theirs | (mine.blobs if mine else {})
+    believed = [sealed for oid in blobs.values() if (sealed := coord.opened.get(oid))]
+    ahead = {sealed.op.seq for sealed in believed} - {s.op.seq for s in in_time(coord, believed)}
+    blocking = {sealed.op.seq for sealed in believed} - {s.op.seq for s in without_blockers(coord, believed)}
+    for sealed in believed:
+        if sealed.op.seq in ahead | blocking:
+            why = (
+                f"dated {format_stamp(sealed.op.at)}, ahead of this clock" if sealed.op.seq in ahead else "unplaceable"
+            )
+            coord.notice(f"lost: a {sealed.op.KIND} of {sealed.op.agent} that was pending is given up, {why}")
+    return {seq: oid for seq, oid in sorted(blobs.items()) if seq not in ahead | blocking}
 
 
 def withdraw(coord: Coord, sealed: Sealed) -> None:
