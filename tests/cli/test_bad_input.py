@@ -341,7 +341,7 @@ def test_a_ledger_that_vanished_is_put_forward_again_and_said(trio: tuple[Repo, 
     hub.git("update-ref", "-d", "refs/coord/claims")
     done = alpha.coord("sync")
     assert done.code == 0
-    assert f"git coord: the ledger at origin had no ledger; put forward again to {tip[:10]}\n" in done.err
+    assert f"git coord: origin had lost the ledger; put forward again to {tip[:10]}\n" in done.err
     assert hub.rev("refs/coord/claims") == tip
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from tests.cli.words import plain_json, said, type_in
 from tests.helpers import Repo
+from tests.helpers.repo import hub_with_clones
 
 
 def test_an_exchange_without_news_says_so(pair: tuple[Repo, Repo]) -> None:
@@ -128,3 +131,9 @@ def test_doctor_finds_a_bad_ledger_at_the_remote_and_its_step_mends_it(pair: tup
     ]
     assert type_in(alpha, wrong[0]["next"]).code == 0
     assert alpha.coord_json("doctor")["ok"] is True
+
+
+def test_a_sync_without_a_ledger_anywhere_says_that_nothing_is_set_up(tmp_path: Path, env: dict[str, str]) -> None:
+    _, clone = hub_with_clones(tmp_path, env, ["alpha"])
+    answer = clone.coord_json("sync", code=1)
+    assert (answer["message"], answer["next"]) == ("git coord is not set up in this repository", "git coord init")

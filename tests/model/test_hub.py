@@ -161,7 +161,7 @@ class HubMachine(Machine):
             return
         if hub is None or hub in self.hub.history(before, None):
             COUNTS["rolled back"] += 1
-            assert "had gone back to" in heard or "had no ledger" in heard, heard
+            assert "had gone back to" in heard or "had lost the ledger" in heard, heard
             assert before in self.hub.history(ledger_of(self.hub) or Oid(""), None)
         else:
             COUNTS["diverged"] += 1

@@ -27,8 +27,8 @@ def test_a_remote_that_lost_the_ledger_gets_it_back_and_that_is_said(scene: Scen
     set_ledger(scene.hub, old if tip else None)
     alpha.sync()
     assert (alpha.tip(), scene.hub_tip()) == (before, before)
-    what = f"had gone back to {str(old)[:10]}" if tip else "had no ledger"
-    assert alpha.forward() == [f"the ledger at origin {what}; put forward again to {str(before)[:10]}"]
+    what = f"the ledger at origin had gone back to {str(old)[:10]}" if tip else "origin had lost the ledger"
+    assert alpha.forward() == [f"{what}; put forward again to {str(before)[:10]}"]
     beta.sync()
     assert beta.holdings() == {"a.txt": "alpha"}
 

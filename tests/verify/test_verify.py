@@ -66,6 +66,16 @@ def test_a_branch_at_depth_one_is_judged_from_where_it_left_the_default_branch(s
     assert (answer["commits"], kinds(answer)) == (3, [(oid, "a.txt", "held-then") for oid in bad])
 
 
+def test_a_range_by_names_behind_the_shallow_boundary_is_fetched(stage: Stage) -> None:
+    bad = [violation(stage.beta, **{"a.txt": text}) for text in ("1\n", "2\n")]
+    push(stage.beta, "main")
+    ci = stage.checkout("ci")
+    assert ci.git("rev-list", "--count", "HEAD") == "1"
+    answer = ci.coord_json("verify", "HEAD~2..HEAD", code=3)
+    assert (answer["commits"], [row["commit"] for row in answer["violations"]]) == (2, bad)
+    assert ci.coord_json("verify", "HEAD~99..HEAD", code=2)["message"] == "'HEAD~99' names no commit here"
+
+
 def test_the_default_branch_itself_is_judged_by_what_its_newest_commit_brought(stage: Stage) -> None:
     bad = violation(stage.beta, **{"a.txt": "1\n"})
     push(stage.beta, "main")

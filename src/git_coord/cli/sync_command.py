@@ -25,6 +25,7 @@ def command(as_json: bool, agent: str | None) -> int:
     app.settle_receipts()
     done = sync(app.coord, ROSTER_FAMILIES)
     app.refresh_snapshot()
+    _ = app.coord.known  # without a ledger anywhere there is nothing that could be in step
     now = app.coord.clock.now()
     if output.is_json:
         output.object(

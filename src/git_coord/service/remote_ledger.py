@@ -30,6 +30,9 @@ def remote_of(coord: Coord) -> Remote:
 
 def fetch_and_adopt(coord: Coord, families: Collection[Family] = SYNC_FAMILIES) -> None:
     """Fetch, verify, adopt. Raises CoordError(UNKNOWN) without an answer, CoordError(UNTRUSTED) for a bad ledger."""
+    if coord.head is None:
+        # A clone without memory learns from what others signed which heads the ledger must contain.
+        families = tuple(dict.fromkeys([*families, *ROSTER_FAMILIES]))
     remote_of(coord).fetch(families)
     coord.fetched_at = coord.clock.monotonic()
     adopt_fetched(coord)
@@ -81,14 +84,14 @@ def _push_forward(coord: Coord, tip: Oid | None) -> None:
     """Restore a ledger that the remote lost, from what this clone verified."""
     update = RefUpdate(LEDGER, coord.known.oid, ABSENT if tip is None else tip)
     result = remote_of(coord).push([update])[0]
-    what = "had no ledger" if tip is None else f"had gone back to {tip[:10]}"
     name = remote_of(coord).name
+    what = f"{name} had lost the ledger" if tip is None else f"the ledger at {name} had gone back to {tip[:10]}"
     if final := refused_by_host([result]):
         raise host_refusal(coord, final)
     if result.status is PushStatus.REJECTED:
-        coord.notice(f"the ledger at {name} {what}, and it refused ours: {result.reason}")
+        coord.notice(f"{what}, and it refused ours: {result.reason}")
         return
-    coord.notice(f"the ledger at {name} {what}; put forward again to {coord.known.oid[:10]}")
+    coord.notice(f"{what}; put forward again to {coord.known.oid[:10]}")
 
 
 def own_updates(coord: Coord, agents: Collection[Agent] | None = None) -> list[RefUpdate]:

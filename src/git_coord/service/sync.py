@@ -152,7 +152,7 @@ def freshen(coord: Coord, *, is_local: bool, families: tuple[Family, ...] = SYNC
     it is older and the remote cannot be asked: failing to find out is never "free".
     """
     open_ledger(coord)
-    age = picture_age(coord, families)
+    age = picture_age(coord, () if is_local else families)
     if is_local or coord.remote is None or (age is not None and age < coord.settings.freshness and coord.head):
         return age
     waited = waiting(coord)

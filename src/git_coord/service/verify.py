@@ -143,11 +143,26 @@ def _named_span(coord: Coord, history: UserHistory, asked: str, *, is_local: boo
     for name in names:
         if is_oid(name) and not is_local and coord.remote is not None and history.resolve([name]) == [None]:
             _bring(coord.remote, history, Oid(name), [end or "HEAD", "HEAD"])
+    if not is_local and coord.remote is not None:
+        _bring_behind(coord.remote, history, names)
     base, tip = history.resolve(names)
     if base is None or tip is None:
         lost = names[0] if base is None else names[1]
         raise CoordError(Kind.USAGE, f"{lost!r} names no commit here", next="git fetch")
     return Span(base, tip)
+
+
+def _bring_behind(remote: Remote, history: UserHistory, names: list[str]) -> None:
+    """Deepen a shallow history until names like `HEAD~3` are here, as far as it goes."""
+    for step in DEEPER:
+        lost = [name for name, oid in zip(names, history.resolve(names), strict=True) if oid is None]
+        head = history.resolve(["HEAD"])[0]
+        if head is None or not any(sign in name for name in lost for sign in "~^"):
+            return
+        try:
+            remote.deepen(step, head)
+        except CoordError:
+            return  # the name is then reported as lost
 
 
 def _bring(remote: Remote, history: UserHistory, commit: Oid, names: list[str]) -> None:

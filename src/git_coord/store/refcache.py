@@ -55,7 +55,11 @@ class RefCache:
 
     def swap(self, updates: Sequence[RefUpdate], reason: str) -> Swap:
         """Move all refs or none, and remember what moved; forget everything when another was first."""
-        result = self.below.swap(updates, reason)
+        try:
+            result = self.below.swap(updates, reason)
+        except BaseException:
+            self.forget()  # it may have moved some of what is remembered
+            raise
         if result is not Swap.MOVED:
             self.forget()
         for update in updates if result is Swap.MOVED else ():

@@ -103,7 +103,7 @@ class GitRemote:
         for _ in range(FETCH_TRIES):
             known = self._store.refs(*_COPIES)
             left = max(0.0, deadline - self._clock.monotonic())
-            done = self._run(self._fetch_line(families, known), left)
+            done = self._run(self._fetch_line(families, known), left, self._timeouts.fetch)
             if done.code == 0:
                 return
             if self._store.refs(*_COPIES) == known:
@@ -126,13 +126,14 @@ class GitRemote:
             specs.append(f"{'' if update.new is ABSENT else update.new}:{there}")
         return [*_PUSH, *_PUSH_NOTHING_ELSE, *leases, "--end-of-options", self._place.url, *specs]
 
-    def _run(self, line: Sequence[str], timeout: float) -> Completed:
+    def _run(self, line: Sequence[str], timeout: float, said: float | None = None) -> Completed:
+        """Run within a time; `said` is the limit that people know, where part of it was used up before."""
         try:
             return self._git.run(line, timeout=timeout, check=False, env=self._ssh_command(timeout))
         except CoordError as error:
             if error.kind is not Kind.UNKNOWN:
                 raise
-            raise CoordError(Kind.UNKNOWN, f"no answer from {self.name} in {timeout:.2g} s") from None
+            raise CoordError(Kind.UNKNOWN, f"no answer from {self.name} in {said or timeout:g} s") from None
 
     def _ssh_command(self, timeout: float) -> Mapping[str, str]:
         """Return the setting that keeps ssh from asking questions, unless the user has their own command."""
@@ -146,13 +147,17 @@ class GitRemote:
         return self._ssh
 
     def _record(self, landed: Sequence[RefUpdate]) -> None:
-        """Set the fetched copies to what the remote now has; a fetch that got there first knows better."""
-        wanted = {refnames.fetched(update.ref): update.new for update in landed}
-        now = self._store.refs(*wanted)
-        moves = [RefUpdate(ref, new, now.get(ref, ABSENT)) for ref, new in wanted.items()]
+        """Set the fetched copies to what the remote now has; a fetch that got there first knows better.
+
+        Each from the very value the push named: a copy that has moved since shows what came after the push.
+        """
+        now = self._store.refs(*(refnames.fetched(update.ref) for update in landed))
+        moves = [update._replace(ref=refnames.fetched(update.ref)) for update in landed]
+        still = [move for move in moves if now.get(move.ref, ABSENT) == move.old]
         # The push has happened: trouble here may not hide that, and the next fetch sets it right.
         with contextlib.suppress(CoordError):
-            self._store.swap(moves, "pushed")
+            if still:
+                self._store.swap(still, "pushed")
 
     def _unknown(self, done: Completed, otherwise: str) -> CoordError:
         words = first_words(done.err)
