@@ -9,6 +9,7 @@ import pytest
 from git_coord.errors import CoordError, Kind
 from git_coord.service import claims, membership
 from git_coord.service.claims import Changed
+from git_coord.service.remote_ledger import own_updates
 from git_coord.service.repair import repair
 from git_coord.service.selection import by_token
 from tests.service.scene import Desk, Scene, again
@@ -105,3 +106,22 @@ def test_what_was_signed_by_a_clock_ahead_is_said_when_the_next_operation_overta
     alpha.clock.wall += 7200
     alpha.sync()
     assert alpha.holdings() == {"b.txt": "alpha"}
+
+
+def test_a_lost_claim_is_said_by_a_claim_that_is_refused_itself(scene: Scene) -> None:
+    alpha, beta = scene.joined("alpha", "beta")
+    beta.granted("b.txt")
+    alpha.sync()
+    remote = alpha.remote
+    assert remote is not None
+    remote.offline = True
+    alpha.granted("a.txt", coord=alpha.coord(offline="allow"))
+    remote.offline = False
+    remote.push(own_updates(alpha.coord()))
+    beta.clock.sleep(1)
+    # Beta holds a.txt before it sees what alpha has published.
+    beta.granted("a.txt")
+    alpha.forward()
+    beta.sync()
+    assert alpha.refused("b.txt") == [("b.txt", "beta", "b.txt")]
+    assert alpha.forward() == ["lost: alpha's claim on a.txt was refused, beta holds a.txt"]

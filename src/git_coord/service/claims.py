@@ -16,6 +16,7 @@ from git_coord.errors import CoordError, Kind
 
 from .context import Coord
 from .ledger import view
+from .losses import tell_losses, waiting
 from .operations import operation, policy_signer, require_membership
 from .place import Submitted, UnreachableError, submit
 from .remote_ledger import LEDGER_FAMILIES, fetch_and_adopt
@@ -114,12 +115,14 @@ def _known_conflicts(coord: Coord, items: Sequence[Item]) -> tuple[Conflict, ...
     found = conflicts(coord.known.state, coord.me.agent, items)
     if not found or coord.remote is None or coord.fetched_at is not None:
         return found
+    waited = waiting(coord)
     try:
         fetch_and_adopt(coord, LEDGER_FAMILIES)
     except CoordError as trouble:
         if trouble.kind is not Kind.UNKNOWN or coord.settings.offline != "allow":
             raise
         return found
+    tell_losses(coord, waited)
     return conflicts(coord.known.state, coord.me.agent, items)
 
 
