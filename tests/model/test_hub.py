@@ -37,7 +37,6 @@ class HubMachine(Machine):
     def __init__(self) -> None:
         super().__init__()
         self.backups: list[tuple[dict[Ref, Oid], dict[Oid, GitObject]]] = []
-        self.was_tampered = False
         self.back_up()
 
     @property
@@ -182,10 +181,6 @@ class HubMachine(Machine):
         for name in AGENTS:
             self.link(name, "fine")
         super().come_to_rest()
-
-    def excuse(self, op: dict[str, object], reason: str) -> None:
-        is_in_two_places = op["agent"] == "alpha"
-        assert self.was_tampered or is_in_two_places or (reason == "wrong key" and self.drawn), (op, reason)
 
     @invariant()
     def the_hub_is_a_good_ledger(self) -> None:
