@@ -120,9 +120,10 @@ class Attacker:
 
     def files(self, names: dict[str, bytes], at: int | None = None) -> Oid:
         """Store a commit of a flat tree of these files, as request, presence and posts refs have it."""
-        blobs = {name: self.put("blob", data) for name, data in names.items()}
-        commit, objects = flat_commit(self.coord, blobs, self.head.date if at is None else at)
-        self.write(objects)
+        blobs = {name: hash_object("blob", data, self.coord.store.algorithm) for name, data in names.items()}
+        tree = {name: blob.oid for name, blob in blobs.items()}
+        commit, objects = flat_commit(self.coord, tree, self.head.date if at is None else at)
+        self.write([*{blob.oid: blob for blob in blobs.values()}.values(), *objects])
         return commit
 
     def push(self, ref: str, oid: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from typing import NamedTuple
 
 
@@ -20,8 +21,10 @@ class CoordFiles(NamedTuple):
     def read(self, name: str, *, local: bool = False) -> bytes | None:
         """Return a file's bytes, None when there is none or it cannot be read."""
         try:
-            with open(self.path(name, local=local), "rb") as file:
-                return file.read()
+            # O_NONBLOCK: a pipe in its place would wait for ever, and a device would never end.
+            descriptor = os.open(self.path(name, local=local), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            with open(descriptor, "rb") as file:
+                return file.read() if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
         except OSError:
             return None
 

@@ -54,7 +54,9 @@ class Remembered:
         try:
             os.makedirs(os.path.dirname(path), exist_ok=True)
             # One short append: processes side by side lose nothing, and a torn line is a digest nobody has.
-            descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            # Never through a link, and never waiting for a reader of a pipe.
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+            descriptor = os.open(path, flags, 0o600)
             try:
                 os.write(descriptor, f"{digest}\n".encode("ascii"))
             finally:
