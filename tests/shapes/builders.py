@@ -1,86 +1,20 @@
-"""The shapes: each builder takes a founded world and returns where beta works in it."""
+"""Shapes by how the clone was made, what is checked out and how it is stored; and the table of all shapes."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
 
-from tests.helpers import Repo, new_repo
-from tests.shapes.world import FREE, HELD, World, found
-
-
-@dataclass(frozen=True)
-class Stage:
-    """Where beta works, and how what the scenario does is spelled there."""
-
-    world: World
-    desk: Repo
-    remote: str | None = "origin"
-    held: str = HELD
-    """The held path as beta spells it."""
-    ledger: str = "adopted"
-    """What `init` says of the ledger."""
-
-    @property
-    def peer(self) -> Repo:
-        """Where alpha works."""
-        return self.world.alpha
-
-    def hub_heads(self) -> dict[str, str]:
-        """Return the hub's branches."""
-        return self.world.hub.refs("refs/heads")
-
-
-Builder = Callable[[World], Stage]
-FOUNDED: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
-    "sha256": (("--object-format=sha256",), {}),
-    "reftable": (("--ref-format=reftable",), {}),
-    "ignorecase": ((), {"core.ignoreCase": "true"}),
-    "nfc": ((), {"core.precomposeUnicode": "true"}),
-}
-"""Shapes whose ledger has to be born in a hub of their own: options of `git init`, settings of the founder."""
-
-
-def has_reftable(folder: Path, env: Mapping[str, str]) -> bool:
-    """Tell whether this git can make a repository with reftables (2.45 and newer can)."""
-    tried = Repo(folder, dict(env)).run("git", "init", "-q", "--bare", "--ref-format=reftable", "reftable-probe.git")
-    return tried.code == 0
-
-
-def refound(name: str, world: World) -> World:
-    """Found another world with the options of a shape."""
-    options, settings = FOUNDED[name]
-    folder = world.folder / name
-    folder.mkdir()
-    return found(folder, world.alpha.env, *options, settings=settings)
+from tests.helpers import new_repo
+from tests.shapes import places
+from tests.shapes.stage import Builder, Stage, has_reftable, refound
+from tests.shapes.world import FREE, HELD, World
 
 
 def plain(world: World) -> Stage:
     return Stage(world, world.clone("beta"))
-
-
-def linked_worktree(world: World) -> Stage:
-    return Stage(world, world.clone("main").worktree("beta"))
-
-
-def submodule(world: World) -> Stage:
-    above = new_repo(world.folder / "above", world.alpha.env)
-    above.git("submodule", "--quiet", "add", str(world.hub.path), "lib")
-    above.commit("lib")
-    lib = replace(above, path=above.path / "lib")
-    lib.git("checkout", "-q", "--detach")  # as `git submodule update` leaves it
-    return Stage(world, lib)
-
-
-def bare_with_worktrees(world: World) -> Stage:
-    bare = world.clone("bare.git", "--bare")
-    bare.git("config", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*")
-    bare.git("fetch", "-q")
-    return Stage(world, bare.worktree("beta"))
 
 
 def shallow(world: World) -> Stage:
@@ -93,6 +27,12 @@ def partial(world: World) -> Stage:
     beta = world.clone("beta", "--filter=blob:none", "--no-checkout", url=world.url)
     beta.git("checkout", "-q", "main")
     return Stage(world, beta)
+
+
+def treeless(world: World) -> Stage:
+    world.hub.git("config", "uploadpack.allowFilter", "true")
+    world.hub.git("config", "uploadpack.allowAnySHA1InWant", "true")
+    return Stage(world, world.clone("beta", "--filter=tree:0", url=world.url))
 
 
 def sparse(world: World) -> Stage:
@@ -198,34 +138,6 @@ def nfc(world: World) -> Stage:
     return Stage(made, beta, held="he\u0301ld.txt")
 
 
-def odd_path(world: World) -> Stage:
-    folder = 'it\'s "a"\n \\odd\tplace ü '
-    (world.folder / folder).mkdir()
-    return Stage(world, world.clone(f"{folder}/be\nta"))
-
-
-def told_where(world: World) -> Stage:
-    beta = world.clone("beta")
-    away = world.folder / "away"
-    away.mkdir()
-    told = beta.with_env(GIT_DIR=str(beta.path / ".git"), GIT_WORK_TREE=str(beta.path))
-    return Stage(world, told)
-
-
-def symlinked(world: World) -> Stage:
-    beta = world.clone("really")
-    link = world.folder / "link"
-    link.symlink_to(beta.path, target_is_directory=True)
-    # A shell that has changed into the link tells it in PWD, and git looks there.
-    return Stage(world, replace(beta, path=link, env=beta.env | {"PWD": str(link)}))
-
-
-def separate_git_dir(world: World) -> Stage:
-    beta = world.clone("beta", f"--separate-git-dir={world.folder / 'elsewhere'}")
-    assert (beta.path / ".git").is_file()
-    return Stage(world, beta)
-
-
 def shared_objects(world: World) -> Stage:
     beta = world.clone("beta", "--shared")
     assert (beta.path / ".git/objects/info/alternates").is_file()
@@ -257,11 +169,12 @@ def many_files(world: World) -> Stage:
 
 SHAPES: dict[str, Builder] = {
     "plain": plain,
-    "linked worktree": linked_worktree,
-    "submodule": submodule,
-    "bare with worktrees": bare_with_worktrees,
+    "linked worktree": places.linked_worktree,
+    "submodule": places.submodule,
+    "bare with worktrees": places.bare_with_worktrees,
     "shallow": shallow,
     "partial": partial,
+    "treeless": treeless,
     "sparse": sparse,
     "no remote": no_remote,
     "two remotes": two_remotes,
@@ -276,10 +189,13 @@ SHAPES: dict[str, Builder] = {
     "reftable": reftable,
     "ignorecase": ignorecase,
     "nfc": nfc,
-    "odd path": odd_path,
-    "GIT_DIR": told_where,
-    "symlinked": symlinked,
-    "separate git dir": separate_git_dir,
+    "odd path": places.odd_path,
+    "GIT_DIR": places.told_where,
+    "relative GIT_DIR": places.told_relative,
+    "dotfiles": places.dotfiles,
+    "core.worktree": places.configured_worktree,
+    "symlinked": places.symlinked,
+    "separate git dir": places.separate_git_dir,
     "shared objects": shared_objects,
 }
 HUGE: dict[str, Builder] = {"80,000 refs": many_refs, "100,000 files": many_files}

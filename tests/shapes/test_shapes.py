@@ -8,7 +8,8 @@ import os
 import pytest
 
 from tests.helpers import Repo
-from tests.shapes.builders import HUGE, SHAPES, Builder, Stage
+from tests.shapes.builders import HUGE, SHAPES
+from tests.shapes.stage import Builder, Stage
 from tests.shapes.world import ELSEWHERE, FREE, World
 
 OURS = ("refs/coord", "refs/coord-remote", "refs/coord-local", "refs/notes/coord", "refs/coord-notes-remote")
