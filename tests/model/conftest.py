@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from .machine import COUNTS
+from .frame import COUNTS
 
 
 @pytest.fixture(autouse=True, scope="package")

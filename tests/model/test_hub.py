@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
@@ -18,7 +19,8 @@ from git_coord.service.sync import Synced
 from git_coord.store.memory import MemoryRemote, MemoryStore
 from git_coord.store.refnames import LEDGER, Ref
 
-from .machine import AGENT, AGENTS, COUNTS, THING, Machine, chosen, wanted
+from .frame import AGENTS, COUNTS, chosen, wanted
+from .machine import AGENT, THING, Machine
 from .naive import read_record
 from .oracle import Thing
 from .orders import commute, forged_release, pending, plant, record_at, synced
@@ -190,6 +192,7 @@ class HubMachine(Machine):
             self.auditor.audit(self.hub, tip)
 
 
+@pytest.mark.slow
 class TestHub(HubMachine.TestCase):  # type: ignore[name-defined,misc]
     """Run by the name that pytest looks for."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import pytest
 from hypothesis import settings
 
 from .machine import Machine
@@ -15,6 +16,7 @@ class LocalMachine(Machine):
     CLONES: ClassVar = {"one": ("alpha", "beta", "gamma", "alpha@2")}
 
 
+@pytest.mark.slow
 class TestLocal(LocalMachine.TestCase):  # type: ignore[name-defined,misc]
     """Run by the name that pytest looks for."""
 
