@@ -66,3 +66,16 @@ def test_a_hub_that_takes_the_request_and_not_the_ledger_has_granted_nothing(pai
     assert said.startswith("git coord: origin refuses our refs: hook declined")
     refuses.unlink()
     assert_healed(pair)
+
+
+def test_a_branch_where_the_prefix_goes_is_refused_in_a_line(hub: Repo, tmp_path: Path, env: dict[str, str]) -> None:
+    pair = clones(tmp_path, env, str(hub.path), hub)
+    hub.git("branch", "coord", "main")
+    pair.configure("coord.refPrefix", "refs/heads/coord")
+    before = hub.refs(), pair.alpha.refs()
+    done = pair.alpha.coord("init", "--agent", "alpha")
+    assert assert_one_line(done).startswith("git coord: origin refuses our refs: failed to update ref")
+    assert done.err.splitlines()[1] == "next   git ls-remote origin"
+    assert (hub.refs(), pair.alpha.refs()) == before
+    hub.git("branch", "-m", "coord", "other")
+    assert pair.alpha.coord_json("init", "--agent", "alpha")["joined"] is True

@@ -24,6 +24,7 @@ ODD: dict[str, tuple[bytes, bool]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ODD)
 def test_a_remote_that_is_no_git_server_costs_a_line_and_the_limit(kind: str, pair: Pair) -> None:
     alpha = pair.alpha

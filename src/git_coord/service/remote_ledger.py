@@ -118,11 +118,12 @@ def refused_by_host(results: Sequence[PushedRef]) -> str | None:
 
 
 def host_refusal(coord: Coord, reason: str) -> CoordError:
-    """Return the error for a host that does not take our refs."""
+    """Return the error for a host that does not take our refs; where they are branches already, it has its reasons."""
     name = remote_of(coord).name
+    among_branches = f"git config coord.refPrefix {refnames.BRANCH_PREFIX}"
     return CoordError(
         Kind.UNKNOWN,
         f"{name} refuses our refs: {reason}",
-        next=f"git config coord.refPrefix {refnames.BRANCH_PREFIX}",
+        next=f"git ls-remote {name}" if coord.settings.keeps_history else among_branches,
         data={"remote": name, "reason": reason},
     )
