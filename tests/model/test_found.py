@@ -101,7 +101,7 @@ def test_what_was_signed_by_a_clock_ahead_is_said_when_the_next_operation_overta
     alpha.sync()
     assert (alpha.holdings(), alpha.forward()) == ({}, [])
     alpha.granted("b.txt")
-    words = "lost: a claim of alpha that was pending is given up: dated 2026-01-01T01:00:00Z"
+    words = "lost: a claim of alpha that was pending: dated 2026-01-01T01:00:00Z"
     assert (alpha.holdings(), alpha.forward()) == ({"b.txt": "alpha"}, [words])
     alpha.clock.wall += 7200
     alpha.sync()

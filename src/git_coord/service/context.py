@@ -61,6 +61,8 @@ class Coord:
     head: Head | None = None
     outcomes: dict[OpId, Placed] = field(default_factory=dict)
     """What became of operations seen being placed."""
+    given_up: set[OpId] = field(default_factory=set)
+    """Pending operations that this command said are lost."""
     opened: dict[Oid, Sealed | None] = field(default_factory=dict)
     """Requests and operations opened by this process, by blob id; None for what cannot be believed."""
     remembered: Remembered = field(init=False)
@@ -93,6 +95,12 @@ class Coord:
         if self.signer is None:
             raise CoordError(Kind.ERROR, f"no key of {self.me.agent} on this machine", next="git coord init")
         return self.signer
+
+    def give_up(self, sealed: Sealed, why: str) -> None:
+        """Say, once, that a pending operation will never be placed."""
+        if sealed.id not in self.given_up:
+            self.given_up.add(sealed.id)
+            self.notice(f"lost: a {sealed.op.KIND} of {sealed.op.agent} that was pending: {why}")
 
     def note_placed(self, placed: Mapping[OpId, Placed]) -> None:
         """Remember what became of operations seen on the way to the present head."""

@@ -8,7 +8,7 @@ from git_coord.domain.ledger import Refused
 from git_coord.domain.statements import Cancel, Claim
 
 from .context import Coord
-from .requests import in_time, read_requests
+from .requests import read_requests
 
 Waiting = dict[OpId, Sealed]
 
@@ -32,16 +32,12 @@ def settled(coord: Coord, waited: Waiting) -> tuple[list[Placed], list[Placed]]:
 
 
 def _tell_overtaken(coord: Coord, waited: Waiting) -> None:
-    """Say what can never be placed, because another clone of the agent had its number placed first.
-
-    What this clone itself gave up was said when it did (`requests.draft`).
-    """
+    """Say what can never be placed, because another clone of the agent had its number placed first."""
     agents = coord.known.state.agents if coord.head is not None else {}
-    for sealed in in_time(coord, waited.values()):
+    for sealed in waited.values():
         member = agents.get(sealed.op.agent)
         if member is not None and sealed.id not in coord.outcomes and sealed.op.seq <= member.seq:
-            who, kind = sealed.op.agent, sealed.op.KIND
-            coord.notice(f"lost: a {kind} of {who} that was pending: another clone of {who} has used its number")
+            coord.give_up(sealed, f"another clone of {sealed.op.agent} has used its number")
 
 
 def _is_lost(placed: Placed) -> bool:

@@ -234,8 +234,8 @@ def _carried_on(coord: Coord, mine: Request | None, there: Request | None) -> di
     blocking = {sealed.op.seq for sealed in believed} - {s.op.seq for s in without_blockers(coord, believed)}
     for sealed in believed:
         if sealed.op.seq in ahead | blocking:
-            why = f"dated {format_stamp(sealed.op.at)}" if sealed.op.seq in ahead else "not placeable any more"
-            coord.notice(f"lost: a {sealed.op.KIND} of {sealed.op.agent} that was pending is given up: {why}")
+            is_ahead = sealed.op.seq in ahead
+            coord.give_up(sealed, f"dated {format_stamp(sealed.op.at)}" if is_ahead else "not placeable any more")
     return {seq: oid for seq, oid in sorted(blobs.items()) if seq not in ahead | blocking}
 
 
