@@ -32,9 +32,14 @@ class Pair:
         path.chmod(0o755)
         return path
 
-    def claims_at_hub(self, prefix: str = "refs/coord") -> list[str]:
+    @property
+    def prefix(self) -> str:
+        """What our refs at the hub begin with."""
+        return self.alpha.run("git", "config", "coord.refPrefix").out.strip() or "refs/coord"
+
+    def claims_at_hub(self) -> list[str]:
         """Return what the hub's ledger says in words, the oldest first: a line for each operation."""
-        said = self.hub.git("log", "--reverse", "--format=%B", f"{prefix}/claims")
+        said = self.hub.git("log", "--reverse", "--format=%B", f"{self.prefix}/claims")
         return [line for line in said.splitlines() if line]
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from tests.helpers import Completed
+import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+from tests.helpers import Completed, Repo
 from tests.remotes.pair import Pair
 
 
-def two_agents_work(pair: Pair, prefix: str = "refs/coord") -> None:
+def two_agents_work(pair: Pair) -> None:
     """Found, join, claim, conflict, release, sync, commit, push, verify: each with its exact outcome."""
     alpha, beta = pair.alpha, pair.beta
     assert alpha.coord_json("init", "--agent", "alpha")["ledger"] == "new"
@@ -26,9 +30,28 @@ def two_agents_work(pair: Pair, prefix: str = "refs/coord") -> None:
     judged = beta.coord_json("verify", "HEAD..origin/main")
     assert (judged["commits"], judged["violations"]) == (1, [])
     assert alpha.coord_json("sync")["lost"] == []
-    assert pair.claims_at_hub(prefix)[-4:] == TOLD
-    heads = {clone.rev("refs/coord/claims") for clone in (alpha, beta)} | {pair.hub.rev(f"{prefix}/claims")}
+    assert pair.claims_at_hub()[-4:] == TOLD
+    heads = {clone.rev("refs/coord/claims") for clone in (alpha, beta)} | {pair.hub.rev(f"{pair.prefix}/claims")}
     assert len(heads) == 1
+
+
+def one_of_two_wins(pair: Pair) -> None:
+    """Let both claim the same file at the same moment: one is granted it, and the other is told who."""
+    both = {"alpha": pair.alpha, "beta": pair.beta}
+    gate = threading.Barrier(len(both))
+
+    def claim(clone: Repo) -> Completed:
+        gate.wait()
+        return clone.coord("claim", "c.txt", "--json")
+
+    with ThreadPoolExecutor(len(both)) as pool:
+        done = dict(zip(both, pool.map(claim, both.values()), strict=True))
+    (winner,) = [name for name, one in done.items() if one.code == 0]
+    (loser,) = [one for one in done.values() if one.code == 3]
+    assert json.loads(loser.out)["holder"] == winner
+    assert [line for line in pair.claims_at_hub() if line.endswith("claims c.txt (edit)")] == [
+        f"#4 {winner} claims c.txt (edit)"
+    ]
 
 
 TOLD = [

@@ -8,7 +8,7 @@ import pytest
 
 from tests.helpers import Repo
 from tests.remotes.pair import Pair, clones
-from tests.remotes.story import assert_healed, assert_one_line, two_agents_work
+from tests.remotes.story import assert_healed, assert_one_line, one_of_two_wins, two_agents_work
 
 REFUSAL = "echo 'frozen until Monday' >&2; exit 1"
 
@@ -21,7 +21,9 @@ def test_two_agents_work_where_nothing_may_be_rewound_or_deleted(
     for name in ("receive.denyNonFastForwards", "receive.denyDeletes", "receive.fsckObjects", "transfer.fsckObjects"):
         hub.git("config", name, "true")
     hub.git("config", "receive.advertiseAtomic", "false" if transport == "no atomic" else "true")
-    two_agents_work(clones(tmp_path, env, str(hub.path), hub))
+    pair = clones(tmp_path, env, str(hub.path), hub)
+    two_agents_work(pair)
+    one_of_two_wins(pair)
 
 
 @pytest.mark.slow
@@ -39,7 +41,8 @@ def test_where_our_refs_are_hidden_that_is_said_and_branches_work(
     assert done.err.splitlines()[1].endswith("git config coord.refPrefix refs/heads/coord")
     assert (hub.refs(), pair.alpha.refs(), pair.alpha.git("config", "--list", "--local")) == before
     pair.configure("coord.refPrefix", "refs/heads/coord")
-    two_agents_work(pair, "refs/heads/coord")
+    two_agents_work(pair)
+    one_of_two_wins(pair)
     assert {ref for ref in hub.refs() if not ref.startswith("refs/heads/")} == set()
 
 
