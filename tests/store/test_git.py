@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from git_coord.errors import CoordError, Kind
-from git_coord.store.git import Config, Git, discover
 from git_coord.process import Process
+from git_coord.store.git import Config, Git, discover
 from tests.helpers import Repo, new_repo
 
 from .conftest import ends
