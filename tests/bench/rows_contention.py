@@ -6,6 +6,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from tests.bench.lab import Lab
@@ -32,12 +33,12 @@ def counting(lab: Lab, repo: Repo, log: Path) -> Repo:
     return Repo(repo.path, {**repo.env, "PATH": f"{folder}:{repo.env['PATH']}", "PYTHONDONTWRITEBYTECODE": ""})
 
 
-def at_once(jobs: list[Callable[[], None]]) -> float:
+def at_once(jobs: list[Callable[[], object]]) -> float:
     """Run the jobs together from a barrier; returns seconds from the start to the last end."""
     barrier = threading.Barrier(len(jobs) + 1)
     failed: list[BaseException] = []
 
-    def run(job: Callable[[], None]) -> None:
+    def run(job: Callable[[], object]) -> None:
         barrier.wait()
         try:
             job()
@@ -85,14 +86,11 @@ def contention(lab: Lab) -> Measured:
         clone.run("git", "coord", "init", "--agent", f"agent{number}", check=True)
     log.unlink(missing_ok=True)
     ours = at_once(
-        [
-            lambda c=c, n=n: c.run("git-coord", "claim", f"f{n}", check=True, timeout=120)
-            for n, c in enumerate(clones)
-        ]
-    )  # type: ignore[misc]
+        [partial(c.run, "git-coord", "claim", f"f{n}", check=True, timeout=120) for n, c in enumerate(clones)]
+    )
     pushes = len(log.read_text().split())
     _, plain, plain_log = fleet(lab, "plain")
-    theirs = at_once([lambda c=c, n=n: plain_claim(c, n) for n, c in enumerate(plain)])  # type: ignore[misc]
+    theirs = at_once([partial(plain_claim, clone, number) for number, clone in enumerate(plain)])
     retried = len(plain_log.read_text().split())
     detail = (
         f"{pushes} pushes in {ours:.1f} s; plain retry {retried} ({retried / CLONES:.1f} a claim) in {theirs:.1f} s"
