@@ -85,9 +85,7 @@ def contention(lab: Lab) -> Measured:
     for number, clone in enumerate(clones):
         clone.run("git", "coord", "init", "--agent", f"agent{number}", check=True)
     log.unlink(missing_ok=True)
-    ours = at_once(
-        [partial(c.run, "git-coord", "claim", f"f{n}", check=True, timeout=120) for n, c in enumerate(clones)]
-    )
+    ours = at_once([partial(clone.run, "git-coord", "claim", f"f{n}", check=True) for n, clone in enumerate(clones)])
     pushes = len(log.read_text().split())
     _, plain, plain_log = fleet(lab, "plain")
     theirs = at_once([partial(plain_claim, clone, number) for number, clone in enumerate(plain)])
