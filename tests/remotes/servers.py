@@ -10,7 +10,7 @@ import signal
 import socket
 import subprocess
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from socketserver import ThreadingMixIn
@@ -22,6 +22,7 @@ from dulwich.server import DictBackend, TCPGitServer
 from tests.helpers import Repo, run
 
 START_SECONDS = 20
+PORTS_TRIED = 5
 
 
 def free_port() -> int:
@@ -33,31 +34,47 @@ def free_port() -> int:
 @contextlib.contextmanager
 def git_daemon(folder: Path, env: Mapping[str, str], *options: str) -> Iterator[str]:
     """Serve a folder by `git daemon`; yields the URL that repository names are put after."""
-    port = free_port()
-    line = ["git", "daemon", "--export-all", f"--base-path={folder}", "--listen=127.0.0.1", f"--port={port}"]
-    command = [*line, "--reuseaddr", "--verbose", "--log-destination=stderr", *options]
-    with subprocess.Popen(
-        command, env=dict(env), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
-    ) as process:
-        assert process.stderr is not None
-        ready = threading.Event()
-        reader = threading.Thread(target=_read_to_end, args=(process.stderr, "Ready to rumble", ready), daemon=True)
-        reader.start()
-        try:
-            assert ready.wait(START_SECONDS)
-            assert process.poll() is None
-            yield f"git://127.0.0.1:{port}"
-        finally:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait(10)
-            reader.join(10)
+    daemon = next(one for one in (_Daemon(folder, env, options) for _ in range(PORTS_TRIED)) if one.is_listening)
+    try:
+        yield f"git://127.0.0.1:{daemon.port}"
+    finally:
+        daemon.stop()
 
 
-def _read_to_end(lines: Iterator[str], word: str, seen: threading.Event) -> None:
-    for line in lines:
-        if word in line:
-            seen.set()
-    seen.set()
+class _Daemon:
+    """One `git daemon`; not listening when somebody else was quicker to take the port."""
+
+    def __init__(self, folder: Path, env: Mapping[str, str], options: Sequence[str]) -> None:
+        self.port = free_port()
+        where = [f"--base-path={folder}", "--listen=127.0.0.1", f"--port={self.port}", "--reuseaddr"]
+        command = ["git", "daemon", "--export-all", *where, "--verbose", "--log-destination=stderr", *options]
+        self._process = subprocess.Popen(
+            command, env=dict(env), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
+        )
+        self.is_listening = False
+        self._settled = threading.Event()
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+        assert self._settled.wait(START_SECONDS)
+        if not self.is_listening:
+            self.stop()
+
+    def _read(self) -> None:
+        assert self._process.stderr is not None
+        for line in self._process.stderr:
+            if "Ready to rumble" in line:
+                self.is_listening = True
+                self._settled.set()
+        self._settled.set()  # it ended
+
+    def stop(self) -> None:
+        """End it with all it has started."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait(10)
+        self._reader.join(10)
+        assert self._process.stderr is not None
+        self._process.stderr.close()
 
 
 class _GitOverHttp(BaseHTTPRequestHandler):
