@@ -13,6 +13,8 @@ from git_coord.app import App
 from git_coord.errors import CoordError, Kind
 from git_coord.guard import fast
 
+from . import managers
+from .managers import read
 from .places import Place, find_places
 
 HOOKS = ("pre-commit", "pre-merge-commit", "prepare-commit-msg", "pre-push", "post-commit", "post-rewrite")
@@ -56,7 +58,7 @@ def install(app: App) -> Installation:
     changed: list[str] = []
     for folder in folders:
         os.makedirs(folder, exist_ok=True)
-        changed += [path for name in HOOKS if _put(path := os.path.join(folder, name), shim_text(name))]
+        changed += [path for name in HOOKS if _place_shim(path := os.path.join(folder, name), shim_text(name))]
     chained = [path for folder in folders for name in HOOKS if os.path.lexists(path := _prior(folder, name))]
     return Installation(tuple(folders), tuple(changed), tuple(chained), tuple(_warnings(places)))
 
@@ -69,15 +71,21 @@ def uninstall(app: App, *, shared: bool = False) -> tuple[str, ...]:
     changed = []
     for folder in dict.fromkeys(place.folder for place in find_places(app) if shared or not place.is_shared):
         for name in HOOKS:
-            path, prior = os.path.join(folder, name), _prior(folder, name)
-            if not _is_ours(path):
-                continue
-            if os.path.lexists(prior):
-                os.replace(prior, path)
-            else:
-                os.unlink(path)
-            changed.append(path)
+            changed += _take_away(os.path.join(folder, name), _prior(folder, name))
     return tuple(changed)
+
+
+def _take_away(path: str, prior: str) -> list[str]:
+    """Remove our shim, also where another program has put it since, and let what was there before take its place."""
+    if not _is_ours(path) and managers.is_newer(path, prior):
+        os.unlink(prior)
+    ours = [one for one in (path, *_copies(path)) if _is_ours(one)]
+    for one in ours:
+        if one == ours[0] and os.path.lexists(prior):
+            os.replace(prior, one)
+        else:
+            os.unlink(one)
+    return ours
 
 
 def status(app: App) -> list[HookStatus]:
@@ -112,22 +120,30 @@ def shim_text(name: str) -> bytes:
     )
 
 
-def _read(path: str) -> bytes | None:
-    try:
-        with open(path, "rb") as file:
-            return file.read(1 << 20)
-    except OSError:
-        return None
-
-
 def _is_ours(path: str) -> bool:
-    data = None if os.path.islink(path) else _read(path)
+    data = None if os.path.islink(path) else read(path)
     return data is not None and b"\n" + MARK in data[:200]
+
+
+def _copies(path: str) -> list[str]:
+    return [path + ending for ending in managers.COPIES]
+
+
+def _place_shim(path: str, shim: bytes) -> bool:
+    """Put the shim where it is run: under the hook's name, or where pre-commit has moved it and runs it from."""
+    behind, _ = managers.entry(path)
+    if behind in _copies(path) and _is_ours(behind):
+        return _put(behind, shim)
+    is_changed = _put(path, shim)
+    for copy in _copies(path):  # left by a program that came after us and has no use for it
+        if _is_ours(copy):
+            os.unlink(copy)
+    return is_changed
 
 
 def _put(path: str, shim: bytes) -> bool:
     """Make the path this shim, and tell whether that changed anything; a hook of others moves aside once."""
-    if _is_ours(path) and _read(path) == shim and os.access(path, os.X_OK):
+    if _is_ours(path) and read(path) == shim and os.access(path, os.X_OK):
         return False
     scratch = f"{path}.{os.getpid()}.tmp"
     try:
@@ -146,6 +162,8 @@ def _put(path: str, shim: bytes) -> bool:
 def _set_aside(path: str) -> None:
     """Give another's hook its second name; the first stays until the shim replaces it, so that it is never missing."""
     prior = path + PRIOR
+    if _supersedes(path, prior):
+        return
     try:
         os.link(path, prior, follow_symlinks=False)
     except FileExistsError:
@@ -154,20 +172,37 @@ def _set_aside(path: str) -> None:
             raise CoordError(
                 Kind.ERROR,
                 f"{path} is not ours, and there is a {os.path.basename(prior)} already",
-                next=f"ls -l {path}*",
+                next=f"mv {quote(prior)} {quote(prior)}.unused   (it ran before), then: git coord hooks install",
             ) from None
     except OSError:  # a file system without hard links
         os.rename(path, prior)
 
 
+def _supersedes(path: str, prior: str) -> bool:
+    """Let a hook that its program made anew take the place of the edition set aside; tell whether it did."""
+    scratch = f"{prior}.{os.getpid()}.tmp"
+    try:
+        os.link(path, scratch, follow_symlinks=False)
+    except OSError:
+        return False
+    # Judged by the scratch name: another process may have put the shim at the path meanwhile.
+    if is_newer := managers.is_newer(scratch, prior):
+        os.replace(scratch, prior)
+    else:
+        os.unlink(scratch)
+    return is_newer
+
+
 def _refusal(place: Place) -> CoordError:
     lines = [f'{name}:  git-coord hook {name} "$@" || exit' for name in HOOKS]
+    folder = managers.users_folder(place.folder)
+    there = "there" if folder == place.folder else f"in {folder}"
     scope = f"{place.scope} configuration" if place.scope else "configuration"
     return CoordError(
         Kind.ERROR,
         f"core.hooksPath ({scope}) makes git run {place.folder}, which is inside the worktree: your files, not changed",
-        next="add to the hooks there, executable and with '#!/bin/sh' first:\n  " + "\n  ".join(lines),
-        data={"scope": place.scope, "folder": place.folder, "lines": lines},
+        next=f"add to the hooks {there}, executable and with '#!/bin/sh' first:\n  " + "\n  ".join(lines),
+        data={"scope": place.scope, "folder": folder, "lines": lines},
     )
 
 
@@ -179,11 +214,13 @@ def _warnings(places: list[Place]) -> list[str]:
 def _probe(app: App, place: Place, name: str) -> tuple[bool, str]:
     """Run the hook as git would, told to answer and do nothing else; return whether it did, and if not why."""
     path = os.path.join(place.folder, name)
-    data = _read(path)
+    data = read(path)
     if data is None:
         return False, f"{path} is not there"
     if not os.access(path, os.X_OK):
         return False, f"{path} is not executable, so git passes it over"
+    named, entry = managers.entry(path)
+    data += read(named) or b""
     if b"git-coord" not in data and b"git coord" not in data:
         return False, f"{path} is another program's"  # not run: it may do anything
     from subprocess import DEVNULL, SubprocessError, run
@@ -193,7 +230,7 @@ def _probe(app: App, place: Place, name: str) -> tuple[bool, str]:
         env.pop(variable, None)
     try:
         done = run(
-            [path],
+            [entry],
             cwd=place.top,
             env=env | {fast.PROBE: "1"},
             stdin=DEVNULL,

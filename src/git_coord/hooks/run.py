@@ -30,7 +30,7 @@ def run_hook(name: str, args: Sequence[str], *, explain: bool = False) -> int:
     """
     if os.environ.get(fast.PROBE):
         print(f"{fast.PROBE_ANSWER}{name}")  # noqa: T201 (a front end)
-        return 0
+        return 1  # so that a hook which says `git-coord hook … || exit` does nothing else when it is only asked
     if name in RECORDING:
         return _record(name)
     if name not in (*JUDGING, "pre-push"):
