@@ -163,7 +163,7 @@ class HubMachine(Machine):
         there = self.hub.history(hub, None) if hub else []
         if before in there:
             return
-        if hub is None or hub in self.hub.history(before, None):
+        if hub is None or hub in self.desk(name).store.history(before, None):
             COUNTS["rolled back"] += 1
             assert "had gone back to" in heard or "had lost the ledger" in heard, heard
             assert before in self.hub.history(ledger_of(self.hub) or Oid(""), None)
