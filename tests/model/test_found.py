@@ -125,3 +125,19 @@ def test_a_lost_claim_is_said_by_a_claim_that_is_refused_itself(scene: Scene) ->
     beta.sync()
     assert alpha.refused("b.txt") == [("b.txt", "beta", "b.txt")]
     assert alpha.forward() == ["lost: alpha's claim on a.txt was refused, beta holds a.txt"]
+
+
+def test_a_sync_that_fails_after_it_learned_of_a_loss_says_so(scene: Scene) -> None:
+    first, second = two_clones(scene)
+    remote = first.remote
+    assert remote is not None
+    remote.offline = True
+    first.granted("a.txt", coord=first.coord(offline="allow"))
+    first.granted("c.txt", coord=first.coord(offline="allow"))
+    second.granted("b.txt")
+    remote.offline, remote.refuse = False, "pre-receive hook declined"
+    first.forward()
+    with pytest.raises(CoordError) as caught:
+        first.sync()
+    assert caught.value.kind is Kind.UNKNOWN
+    assert first.forward() == ["lost: a claim of alpha that was pending: another clone of alpha has used its number"]

@@ -52,13 +52,17 @@ def sync(coord: Coord, families: tuple[Family, ...] = SYNC_FAMILIES) -> Synced:
     open_ledger(coord)
     done = Synced(before=coord.head.oid if coord.head else None, after=None)
     waited = waiting(coord) if coord.head is not None else {}
-    if coord.remote is None:
-        _place_pending(coord)
-    else:
-        fetch_and_adopt(coord, families)
-        if coord.head is not None and coord.identity is not None and coord.signer is not None:
-            beat_if_due(coord)
-        done.pushed = _exchange(coord)
+    try:
+        if coord.remote is None:
+            _place_pending(coord)
+        else:
+            fetch_and_adopt(coord, families)
+            if coord.head is not None and coord.identity is not None and coord.signer is not None:
+                beat_if_due(coord)
+            done.pushed = _exchange(coord)
+    except CoordError:
+        tell_losses(coord, waited)  # what was adopted before it failed is learned only once
+        raise
     done.after = coord.head.oid if coord.head else None
     done.placed, done.lost = settled(coord, waited)
     return done
