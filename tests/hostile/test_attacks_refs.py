@@ -115,7 +115,7 @@ def test_a_remembered_signature_vouches_for_no_other_record(arena: Arena) -> Non
 
 
 def test_what_a_rotated_key_signed_is_not_believed_though_its_signature_is_remembered(arena: Arena) -> None:
-    arena.beta.coord_json("presence", "set", "offline", "-m", "old")
+    arena.beta.coord_json("presence", "set", "draining", "-m", "old")
     arena.beta.coord_json("sync")
     old = arena.hub.rev("refs/coord/presence/beta")
     assert "old" in str(_presence_of_beta(arena))

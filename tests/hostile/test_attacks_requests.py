@@ -196,6 +196,7 @@ def test_a_request_ref_at_something_else_is_passed_over(arena: Arena, what: str)
     assert_work_goes_on(arena, arena.alpha, "c.txt", **{"b.txt": "beta"})
 
 
+@pytest.mark.slow
 def test_requests_of_strangers_never_fill_the_memory(arena: Arena) -> None:
     """Blobs that are a kilobyte in the pack and a megabyte when read, and signed ones of who has not joined."""
     by = arena.mallory

@@ -24,6 +24,7 @@ def test_the_local_variables_of_another_repository_are_dropped(repo: Repo) -> No
     assert {name: env[name] for name in names if name in env} == {
         "GIT_DIR": str(repo.path / ".git"),
         "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_GRAFT_FILE": "/dev/null/none",
     }
     assert env["GIT_CONFIG_PARAMETERS"] == "'a.b'='c'"
     assert (env["GIT_OPTIONAL_LOCKS"], env["GIT_TERMINAL_PROMPT"]) == ("0", "0")

@@ -66,7 +66,7 @@ class Git:
         self.git_dir = None if git_dir is None else os.path.abspath(git_dir)
         self.cwd = None if cwd is None else os.fspath(cwd)
         self._given = env
-        self.env = {name: value for name, value in env.items() if name not in _LOCAL} | _OURS
+        self.env = {name: value for name, value in env.items() if name not in _LOCAL} | _OURS | _without_monitor(env)
         if self.git_dir is not None:
             self.env["GIT_DIR"] = self.git_dir
         if not network:
@@ -126,6 +126,18 @@ class Git:
             except FileNotFoundError:
                 raise CoordError(Kind.ERROR, "git is not on PATH") from None
         return self._program
+
+
+def _without_monitor(env: Mapping[str, str]) -> dict[str, str]:
+    """Return one more setting of the environment's: a file system monitor is a program that a repository names.
+
+    Even `fetch`, `diff-tree` and `diff-index --cached` start it. Settings that are there already keep their place.
+    """
+    count = env.get("GIT_CONFIG_COUNT") or "0"
+    if not count.isascii() or not count.isdigit():
+        return {}  # git refuses to run with this, and says so
+    key, value = f"GIT_CONFIG_KEY_{int(count)}", f"GIT_CONFIG_VALUE_{int(count)}"
+    return {"GIT_CONFIG_COUNT": str(int(count) + 1), key: "core.fsmonitor", value: "false"}
 
 
 class Config:

@@ -94,17 +94,7 @@ class Worktree:
             return []
         # Many names would not fit an argument list; then everything is looked at, and what was asked for is kept.
         some = list(names) if len(names) <= MAX_ARGUMENTS and "." not in names else []
-        # A file system monitor is a program that the repository's own configuration names.
-        line = [
-            "-c",
-            "core.fsmonitor=false",
-            "--literal-pathspecs",
-            "status",
-            "--porcelain=v1",
-            "-z",
-            "--no-renames",
-            "--ignore-submodules=dirty",
-        ]
+        line = ["--literal-pathspecs", "status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=dirty"]
         done = self._git.run([*line, "--untracked-files=all", "--", *some], check=False)
         found = [os.fsdecode(row[3:]) for row in done.out.split(b"\0") if row] if done.code == 0 else []
         wanted = set(names)
