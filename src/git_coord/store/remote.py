@@ -14,7 +14,7 @@ from git_coord.process import Completed
 
 from . import refnames
 from .git import Git, first_words
-from .interface import ABSENT, PushedRef, PushStatus, RefUpdate, Store
+from .interface import ABSENT, PushedRef, PushStatus, RefUpdate, Store, Swap
 from .oneatatime import OneAtATime
 from .refnames import Family, Ref
 
@@ -151,13 +151,12 @@ class GitRemote:
 
         Each from the very value the push named: a copy that has moved since shows what came after the push.
         """
-        now = self._store.refs(*(refnames.fetched(update.ref) for update in landed))
         moves = [update._replace(ref=refnames.fetched(update.ref)) for update in landed]
-        still = [move for move in moves if now.get(move.ref, ABSENT) == move.old]
         # The push has happened: trouble here may not hide that, and the next fetch sets it right.
         with contextlib.suppress(CoordError):
-            if still:
-                self._store.swap(still, "pushed")
+            if moves and self._store.swap(moves, "pushed") is Swap.STALE:
+                now = self._store.refs(*(move.ref for move in moves))
+                self._store.swap([move for move in moves if now.get(move.ref, ABSENT) == move.old], "pushed")
 
     def _unknown(self, done: Completed, otherwise: str) -> CoordError:
         words = first_words(done.err)
