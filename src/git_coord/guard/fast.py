@@ -74,6 +74,8 @@ def is_allowed(hook: str, args: list[str], settings: dict[str, str] | None) -> b
     try:
         settings = read_settings() if settings is None else settings
         if "coord.repo" not in settings:
+            # A repository that git refuses to read shows no settings either.
+            git.Process("rev-parse", "--git-dir").output()
             return True
         mode = mode_of(settings)
         if mode == "off":
