@@ -174,3 +174,15 @@ def test_case_22_a_rewording_that_git_asks_no_hook_about_is_caught_by_push_and_c
     succeed(beta, "sync")
     answer = stage.checkout("ci", "--branch=topic").coord_json("verify", code=3)
     assert [(commit, path) for commit, path, _ in kinds(answer)] == [(beta.rev("HEAD"), "a.txt")]
+
+
+def test_case_48_what_is_said_again_replaces_what_was_said_before(stage: Stage) -> None:
+    def said(number: int) -> tuple[list[str], str]:
+        stage.alpha.coord_json("presence", "set", "busy", "-m", f"step {number}")
+        stage.alpha.coord_json("sync")
+        return sorted(stage.hub.refs()), stage.hub.git("rev-list", "--objects", "--count", "--all")
+
+    first = said(0)
+    assert [said(number) for number in range(1, 5)] == [first] * 4
+    forget_sync(stage.beta)
+    assert "step 4" in str(stage.beta.coord_json("presence"))
