@@ -81,10 +81,11 @@ def test_a_worktree_where_husky_never_ran_is_found_out(place: Desk) -> None:
     tree = place.repo.worktree("W")
     found = place.repo.coord_json("hooks", "status", code=1)["hooks"]
     assert {row["worktree"]: row["fires"] for row in found} == {str(place.repo.path): True, str(tree.path): False}
-    assert place.repo.coord_json("hooks", "install", code=1)["folder"] == str(tree.path / ".husky/_")
     other = replace(place, repo=tree)
     assert other.commit("a.txt").code == 0
-    tree.git("config", "core.hooksPath", str(place.repo.path / ".husky/_"))
+    step = place.repo.coord_json("hooks", "install", code=1)["next"]
+    assert step == f"cd {tree.path} && npx husky      (git runs no hooks there until then)"
+    husky(other)
     assert place.repo.coord("hooks", "status").code == 0
     assert_refused(other.commit("a.txt"))
 

@@ -201,7 +201,8 @@ def _refusal(place: Place) -> CoordError:
     return CoordError(
         Kind.ERROR,
         f"core.hooksPath ({scope}) makes git run {place.folder}, which is inside the worktree: your files, not changed",
-        next=f"add to the hooks {there}, executable and with '#!/bin/sh' first:\n  " + "\n  ".join(lines),
+        next=managers.remake(place.folder, place.top)
+        or f"add to the hooks {there}, executable and with '#!/bin/sh' first:\n  " + "\n  ".join(lines),
         data={"scope": place.scope, "folder": folder, "lines": lines},
     )
 
