@@ -71,5 +71,6 @@ def _run(command: list[str]) -> str | None:
         done = subprocess.run(command, env=OUTER, capture_output=True, text=True, timeout=SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as trouble:
         return f"{command[0]}: {trouble}"
-    said = (done.stderr.strip() or done.stdout.strip() or "no reason given").splitlines()
-    return f"cannot install {command[-1]}: {said[-1]}" if done.returncode else None
+    said = [*done.stderr.splitlines(), *done.stdout.splitlines(), "no reason given"]
+    reason = next((line for line in said if "error" in line.lower()), said[0])
+    return f"cannot be installed here: {reason}" if done.returncode else None
