@@ -26,3 +26,10 @@ def read_small_file(path: StrPath, limit: int) -> tuple[bytes, int]:
     if len(data) > limit:
         raise OSError(errno.EFBIG, f"larger than {limit} bytes", str(path))
     return data, stat.S_IMODE(status.st_mode)
+
+
+def quoted(path: str) -> str:
+    """Return a path as one would type it at a shell; only error messages show any."""
+    from shlex import quote  # noqa: PLC0415 - cold start
+
+    return quote(path)

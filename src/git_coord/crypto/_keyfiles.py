@@ -11,13 +11,12 @@ from __future__ import annotations
 import binascii
 import contextlib
 import os
-import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..domain.ids import KeyText
 from ..errors import CoordError, Kind
-from ._files import read_small_file
+from ._files import quoted, read_small_file
 from .sshsig import PublicKey, key_from_blob, parse_public_line
 from .wire import Reader
 
@@ -42,7 +41,7 @@ def load_public_key(path: StrPath) -> KeyText:
         return _open_envelope(path, data)[1].text
     public = f"{os.fspath(path)}.pub"  # older formats do not show the public half without the passphrase
     if not os.path.exists(public):
-        command = f"ssh-keygen -y -f {shlex.quote(str(path))} > {shlex.quote(str(public))}"
+        command = f"ssh-keygen -y -f {quoted(str(path))} > {quoted(str(public))}"
         raise CoordError(Kind.ERROR, f"key file {path} needs its public half in {public}", next=command)
     return _public_line(public, read_key_file(public)).text
 
@@ -73,7 +72,7 @@ def read_key_file(path: StrPath) -> bytes:
     except OSError as error:
         raise CoordError(Kind.ERROR, f"cannot read key file {path}: {error.strerror}") from error
     if data.startswith(_PRIVATE) and mode & 0o077:
-        command = f"chmod 600 {shlex.quote(str(path))}"
+        command = f"chmod 600 {quoted(str(path))}"
         raise CoordError(Kind.ERROR, f"private key file {path} is open to other users (mode {mode:04o})", next=command)
     return data
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from ..domain.ids import KeyText
 from ..errors import CoordError, Kind
 from ..process import Process, found
+from ._files import quoted
 from ._keyfiles import generate_key, is_locked, load_public_key, read_key_file
 from .sshsig import NAMESPACE, ROTATE_NAMESPACE, Signature, decode_armor, encode_armor, signed_payload
 
@@ -99,7 +99,7 @@ class SshKeygenSigner:
         return done.out
 
     def _trouble(self, what: str) -> CoordError:
-        path = shlex.quote(str(self._path))
+        path = quoted(str(self._path))
         command = (
             f"ssh-add {path}" if is_locked(self._path) else f"ssh-keygen -Y sign -n {NAMESPACE} -f {path} < /dev/null"
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from git_coord.domain.ids import Nonce, Oid
 from git_coord.domain.items import Item
@@ -21,7 +21,9 @@ from .operations import operation, policy_signer, require_membership
 from .place import Submitted, UnreachableError, submit
 from .remote_ledger import LEDGER_FAMILIES, fetch_and_adopt
 from .requests import publish, read_requests
-from .selection import Selection
+
+if TYPE_CHECKING:
+    from .selection import Selection
 
 
 class Wanted(NamedTuple):
@@ -200,7 +202,8 @@ def release(coord: Coord, selection: Selection, reason: str) -> Changed:
     """Give back what was selected; without an answer from the remote it stays pending and the next sync carries it."""
     require_membership(coord)
     targets = tuple(Target(claim.op, positions) for claim, positions in selection.claims)
-    return _change(coord, lambda seq: operation(coord, Release, seq, targets=targets, reason=reason), selection)
+    claims = [claim for claim, _ in selection.claims]
+    return _change(coord, lambda seq: operation(coord, Release, seq, targets=targets, reason=reason), claims)
 
 
 def renew(
@@ -233,10 +236,8 @@ def _renew_group(
         Renewal(claim.op, pins.get(claim.op, claim.pins), claim.stamps if stamps is None else stamps)
         for claim in claims
     )
-    selection = Selection(tuple((claim, None) for claim in claims))
-    return _change(
-        coord, lambda seq: operation(coord, Renew, seq, claims=renewals, lease=lease[0], ttl=lease[1]), selection
-    )
+    name, ttl = lease
+    return _change(coord, lambda seq: operation(coord, Renew, seq, claims=renewals, lease=name, ttl=ttl), claims)
 
 
 def break_claims(coord: Coord, selection: Selection, reason: str) -> Changed:
@@ -247,12 +248,12 @@ def break_claims(coord: Coord, selection: Selection, reason: str) -> Changed:
     return _done(submitted.outcome)
 
 
-def _change(coord: Coord, make: Callable[[int], Operation], selection: Selection) -> Changed:
+def _change(coord: Coord, make: Callable[[int], Operation], claims: Sequence[LiveClaim]) -> Changed:
     try:
         return _done(submit(coord, make).outcome)
     except UnreachableError as trouble:
         coord.notice(f"pending: {trouble.message}; the next sync carries it out")
-        return Changed(tuple(Change(claim, claim) for claim, _ in selection.claims), is_confirmed=False)
+        return Changed(tuple(Change(claim, claim) for claim in claims), is_confirmed=False)
 
 
 def _done(outcome: Outcome | None) -> Changed:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from git_coord.clock import Clock
 from git_coord.crypto.keys import Signer
-from git_coord.domain.chain import Head, OpId, Placed, Sealed
+from git_coord.domain.chain import Extension, Head, OpId, Placed, Sealed
 from git_coord.domain.ids import Agent, Nonce, Oid, Session
 from git_coord.errors import CoordError, Kind
 from git_coord.store.interface import Remote, Store
@@ -66,6 +66,8 @@ class Coord:
     opened: dict[Oid, Sealed | None] = field(default_factory=dict)
     """Requests and operations opened by this process, by blob id; None for what cannot be believed."""
     remembered: Remembered = field(init=False)
+    drafted: tuple[Oid, Extension] | None = None
+    """The parent and the commit that the first push of an operation will carry, made when it was published."""
     stored: set[Oid] = field(default_factory=set)
     """Ledger commits whose objects this process wrote, so that a retry does not write them again."""
     fetched_at: float | None = None

@@ -103,8 +103,11 @@ def _guess(coord: Coord) -> Callable[[Sealed], Sequence[GitObject]]:
 
     def objects(sealed: Sealed) -> Sequence[GitObject]:
         made = chain.extend(coord.known, candidates(coord, [sealed]), coord.store.algorithm)
-        coord.stored |= {made.head.oid} if made else set()
-        return made.objects if made else ()
+        if made is None:
+            return ()
+        coord.stored.add(made.head.oid)
+        coord.drafted = coord.known.oid, made
+        return made.objects
 
     return objects
 
@@ -220,7 +223,9 @@ def land(coord: Coord, made: Extension) -> None:
 
 def _extension(coord: Coord, sealed: Sealed) -> Extension:
     """Return the commit that places everything pending, ours included; raises CoordError when ours cannot be placed."""
-    made = chain.extend(coord.known, candidates(coord, [sealed]), coord.store.algorithm)
+    (parent, made), coord.drafted = coord.drafted or (None, None), None
+    if made is None or parent != coord.known.oid or not _places(made, sealed):
+        made = chain.extend(coord.known, candidates(coord, [sealed]), coord.store.algorithm)
     if made is not None and (_places(made, sealed) or len(made.placed) == MAX_PLACED):
         return made
     withdraw(coord, sealed)
