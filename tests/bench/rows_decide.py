@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import replace
-from pathlib import Path
 from statistics import median
 
-from git_coord.app import open_app
+from git_coord.app import key_path, open_app
 from git_coord.crypto.keys import InProcessSigner
 from git_coord.domain import chain
 from git_coord.domain.chain import Head, Sealed
@@ -52,9 +51,7 @@ def ledger_of(repo: Repo, count: int) -> None:
 
     head = open_ledger(app.coord)
     assert head is not None
-    key = next(Path(repo.env["HOME"]).glob(f".local/state/git-coord/*/{app.coord.me.agent}"), None)
-    key = key or next(Path(repo.env["XDG_STATE_HOME"]).glob(f"git-coord/*/{app.coord.me.agent}"))
-    signer = InProcessSigner(key)
+    signer = InProcessSigner(key_path(app, head.state.repo, app.coord.me.agent))
     old, objects = head.oid, []
     for number in range(count):
         made = chain.extend(head, [sealed_claim(head, app.coord.me.agent, signer, number)], app.coord.store.algorithm)
