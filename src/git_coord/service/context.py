@@ -12,7 +12,6 @@ from git_coord.domain.chain import Extension, Head, OpId, Placed, Sealed
 from git_coord.domain.ids import Agent, Nonce, Oid, Session
 from git_coord.errors import CoordError, Kind
 from git_coord.store.interface import Remote, Store
-from git_coord.store.refnames import Ref
 
 from .files import CoordFiles
 from .remembered import Remembered
@@ -107,6 +106,3 @@ class Coord:
     def note_placed(self, placed: Mapping[OpId, Placed]) -> None:
         """Remember what became of operations seen on the way to the present head."""
         self.outcomes.update(placed)
-
-
-RefValues = dict[Ref, Oid]
