@@ -54,6 +54,7 @@ class App:
         """Let the guard see what this command saw: whoever moves ledger or request refs writes its snapshot."""
         from git_coord.service.snapshot import write_snapshot
 
+        self.coord.reach("before snapshot")
         write_snapshot(self.coord)
         self.coord.reach("after snapshot")
 
@@ -99,16 +100,17 @@ def open_app(
     store = RefCache(plain)
     files = CoordFiles(os.path.join(location.common_dir, "coord"), os.path.join(location.git_dir, "coord"))
     name = remote_name(config)
+    reach = failpoint(env)
     coord = Coord(
         store=store,
-        remote=_remote(git, store, config, name, files.common, clock),
+        remote=_remote(git, store, config, name, lock_dir=files.common, clock=clock, reach=reach),
         files=files,
         clock=clock,
         nonce=new_nonce,
         jitter=lambda: int.from_bytes(os.urandom(4), "big") / 2**32,
         settings=settings(config, offline=offline),
         notice=notice or (lambda _text: None),
-        reach=failpoint(env),
+        reach=reach,
     )
     worktree = Worktree(git, store, location.top, remote=name, has_upstreams=bool(config.under("branch")))
     app = App(coord, git, location, config, env, worktree, name)
@@ -212,7 +214,16 @@ def remote_name(config: Config) -> str | None:
     return names[0]
 
 
-def _remote(git: Git, store: RefCache, config: Config, name: str | None, lock_dir: str, clock: Clock) -> Remote | None:
+def _remote(
+    git: Git,
+    store: RefCache,
+    config: Config,
+    name: str | None,
+    *,
+    lock_dir: str,
+    clock: Clock,
+    reach: Callable[[str], None],
+) -> Remote | None:
     if name is None:
         return None
     from git_coord.store.remote import GitRemote, Place, Timeouts
@@ -220,7 +231,7 @@ def _remote(git: Git, store: RefCache, config: Config, name: str | None, lock_di
     timeouts = Timeouts(seconds(config, "coord.fetchTimeout", 10), seconds(config, "coord.pushTimeout", 30))
     place = Place(name, _url(git, config, name), config.get("coord.refPrefix") or refnames.DEFAULT_PREFIX)
     return ForgettingRemote(
-        GitRemote(git, store.below, place, lock_dir=lock_dir, clock=clock, timeouts=timeouts), store
+        GitRemote(git, store.below, place, lock_dir=lock_dir, clock=clock, timeouts=timeouts, reach=reach), store
     )
 
 

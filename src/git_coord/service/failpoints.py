@@ -1,31 +1,43 @@
-"""Steps at which a test may kill the process, named by an environment variable; nothing when that is unset."""
+"""Steps at which a test may kill or stop the process, named by an environment variable; nothing when that is unset."""
 
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Mapping
 
 VARIABLE = "GIT_COORD_FAILPOINT"
+STOP = "stop "
+"""Before a name: the process is stopped there, as `kill -STOP` would, and goes on from there when continued."""
 NAMES = (
+    "before lock",
+    "after lock",
+    "before write",
+    "after write",
     "before publish",
     "after publish",
     "before push",
-    "after push",
+    "push sent",
+    "push answered",
+    "tracking moved",
     "before local move",
     "after local move",
+    "before snapshot",
     "after snapshot",
 )
+"""In the order in which a command reaches them, as far as it has one: the lock is that of a fetch, objects are written
+more than once, "publish" and "local move" are swaps of refs."""
 
 
 def failpoint(env: Mapping[str, str]) -> Callable[[str], None]:
-    """Return what the services call at each step: it kills this process, as `kill -9` would, at the one named."""
+    """Return what is called at each step: it kills this process, as `kill -9` would, at the one named; or stops it."""
     wanted = env.get(VARIABLE)
-    return (lambda name: _die() if name == wanted else None) if wanted else _go_on
+    if not wanted:
+        return _go_on
+    number = signal.SIGSTOP if wanted.startswith(STOP) else signal.SIGKILL
+    name = wanted.removeprefix(STOP)
+    return lambda reached: os.kill(os.getpid(), number) if reached == name else None
 
 
 def _go_on(_name: str) -> None:
     pass
-
-
-def _die() -> None:
-    os.kill(os.getpid(), 9)

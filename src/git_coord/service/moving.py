@@ -26,7 +26,7 @@ def move(
     pruned: CoordError | None = None
     for _ in range(TRIES):
         if not are_stored:
-            coord.store.write(objects)
+            store(coord, objects)
         are_stored = True
         try:
             result = coord.store.swap(updates, reason)
@@ -38,6 +38,13 @@ def move(
         if result is not Swap.LOCKED:
             return result is Swap.MOVED
     raise pruned or locked(updates)
+
+
+def store(coord: Coord, objects: Sequence[GitObject]) -> None:
+    """Write the objects, with a step before and after; raises CoordError(ERROR) when the disk refuses."""
+    coord.reach("before write")
+    coord.store.write(objects)
+    coord.reach("after write")
 
 
 def locked(updates: Sequence[RefUpdate]) -> CoordError:

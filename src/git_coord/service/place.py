@@ -21,7 +21,7 @@ from .beat import beat_if_due, note_pushed
 from .context import Coord
 from .ledger import candidates, fetched_ledger, open_ledger, place_locally, take_extension
 from .losses import tell_losses, waiting
-from .moving import move
+from .moving import move, store
 from .remote_ledger import (
     LEDGER_FAMILIES,
     fetch_and_adopt,
@@ -174,10 +174,10 @@ def _push_once(coord: Coord, sealed: Sealed) -> CoordError | None:
     mine = own_updates(coord, [coord.me.agent])
     try:
         if made.head.oid not in coord.stored:
-            coord.store.write(made.objects)
+            store(coord, made.objects)
         coord.reach("before push")
         results = remote_of(coord).push([ledger, *mine])
-        coord.reach("after push")
+        coord.reach("tracking moved")
     except CoordError as trouble:
         coord.stored.clear()  # perhaps it failed because they were pruned
         return _after_silence(coord, sealed, trouble)

@@ -17,6 +17,7 @@ from .beat import beat_if_due, note_pushed
 from .context import Coord
 from .ledger import candidates, fetched_ledger, open_ledger, place_locally
 from .losses import settled, tell_losses, waiting
+from .moving import store
 from .place import MAX_UNMOVED, PLACE_SECONDS, land
 from .remote_ledger import (
     SYNC_FAMILIES,
@@ -128,10 +129,10 @@ def _push(coord: Coord, made: Extension | None, updates: list[RefUpdate]) -> lis
     """Push once; returns what did not move."""
     moves = [RefUpdate(LEDGER, made.head.oid, coord.known.oid), *updates] if made else updates
     if made:
-        coord.store.write(made.objects)
+        store(coord, made.objects)
     coord.reach("before push")
     results = remote_of(coord).push(moves)
-    coord.reach("after push")
+    coord.reach("tracking moved")
     note_pushed(coord, results)
     if made and results[0].status is not PushStatus.REJECTED:
         land(coord, made)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_coord.errors import CoordError, Kind
@@ -81,8 +81,9 @@ class Git:
         *,
         check: bool = True,
         env: Mapping[str, str] | None = None,
+        began: Callable[[], None] | None = None,
     ) -> Completed:
-        """Run git to its end, with `env` added to the environment.
+        """Run git to its end, with `env` added to the environment; `began` is called once it has started.
 
         Raises CoordError(ERROR) with git's words when it fails and `check` is set, CoordError(UNKNOWN) when it takes
         longer than `timeout`; it and all its children are dead then.
@@ -90,6 +91,8 @@ class Git:
         process = self._begun.pop(tuple(args), None) or self.start(args, env=env)
         if stdin:
             process.send(stdin)
+        if began is not None:
+            began()
         try:
             done = process.communicate(timeout)
         except TimeoutError:

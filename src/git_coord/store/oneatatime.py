@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from git_coord.clock import Clock
 from git_coord.errors import CoordError, Kind
@@ -30,10 +30,11 @@ class OneAtATime:
     The lock only saves work: two fetches at once would be correct, if wasteful, and one may fail on the other's refs.
     """
 
-    def __init__(self, folder: str, clock: Clock) -> None:
-        """Make nothing yet."""
+    def __init__(self, folder: str, clock: Clock, reach: Callable[[str], None] = lambda _name: None) -> None:
+        """Make nothing yet; `reach` is told before and after the lock is taken."""
         self._folder = folder
         self._clock = clock
+        self._reach = reach
 
     @contextlib.contextmanager
     def turn(self, scope: str, names: Collection[str], limit: float) -> Iterator[Turn]:
@@ -47,7 +48,9 @@ class OneAtATime:
         lock = FileLock(os.path.join(self._folder, "fetch.lock"))
         try:
             os.makedirs(self._folder, exist_ok=True)
+            self._reach("before lock")
             lock.acquire(timeout=limit, poll_interval=0.02)
+            self._reach("after lock")
         except Timeout:
             yield Turn(None)
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from git_coord.clock import Clock
@@ -47,16 +47,28 @@ class GitRemote:
     """A remote reached by `git fetch` and `git push`; `lock_dir` is the folder `coord` in the common git directory."""
 
     def __init__(
-        self, git: Git, store: Store, place: Place, *, lock_dir: str, clock: Clock, timeouts: Timeouts | None = None
+        self,
+        git: Git,
+        store: Store,
+        place: Place,
+        *,
+        lock_dir: str,
+        clock: Clock,
+        timeouts: Timeouts | None = None,
+        reach: Callable[[str], None] = lambda _name: None,
     ) -> None:
-        """Prepare; nothing is run yet. Raises CoordError(ERROR) for a URL that git would take for an option."""
+        """Prepare; nothing is run yet. `reach` is told of the steps of a fetch and a push.
+
+        Raises CoordError(ERROR) for a URL that git would take for an option.
+        """
         _refuse_option(place.url)
         self._git = git.online()
         self._store = store
         self._place = place
         self._timeouts = timeouts or Timeouts()
         self._clock = clock
-        self._turns = OneAtATime(lock_dir, clock)
+        self._turns = OneAtATime(lock_dir, clock, reach)
+        self._reach = reach
         self._ssh: dict[str, str] | None = None
 
     @property
@@ -80,7 +92,9 @@ class GitRemote:
         """Ask the remote to move each ref from exactly its old value; refs are decided one by one."""
         if not updates:
             return []
-        done = self._run(self._push_line(updates), self._timeouts.push)
+        line = self._push_line(updates)
+        done = self._run(line, self._timeouts.push, began=lambda: self._reach("push sent"))
+        self._reach("push answered")
         said = _porcelain(done.out)
         answers = [said.get(refnames.on_remote(update.ref, self._place.prefix)) for update in updates]
         known = [(update, answer) for update, answer in zip(updates, answers, strict=True) if answer is not None]
@@ -126,10 +140,16 @@ class GitRemote:
             specs.append(f"{'' if update.new is ABSENT else update.new}:{there}")
         return [*_PUSH, *_PUSH_NOTHING_ELSE, *leases, "--end-of-options", self._place.url, *specs]
 
-    def _run(self, line: Sequence[str], timeout: float, said: float | None = None) -> Completed:
+    def _run(
+        self,
+        line: Sequence[str],
+        timeout: float,
+        said: float | None = None,
+        began: Callable[[], None] | None = None,
+    ) -> Completed:
         """Run within a time; `said` is the limit that people know, where part of it was used up before."""
         try:
-            return self._git.run(line, timeout=timeout, check=False, env=self._ssh_command(timeout))
+            return self._git.run(line, timeout=timeout, check=False, env=self._ssh_command(timeout), began=began)
         except CoordError as error:
             if error.kind is not Kind.UNKNOWN:
                 raise
