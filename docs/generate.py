@@ -45,6 +45,10 @@ SETTINGS = (
     ("coord.fetchTimeout", "How long a fetch may take; 10s."),
     ("coord.pushTimeout", "How long a push may take; 30s."),
     ("coord.offline", "deny (default) or allow: whether a claim may stand unconfirmed."),
+    (
+        "coord.presence.share",
+        "What presence tells others: none (a heartbeat only), basic (default: no host, no absolute path), full.",
+    ),
     ("coord.minTtl", "The shortest lease; 5m with a remote, 1s without."),
     ("coord.mode", "What the hooks do about a violation: block (default), warn or off."),
     ("coord.refPrefix", "Where the refs are on the remote; refs/heads/coord for hosts that take only branches."),
@@ -61,7 +65,10 @@ SHAPES = {
         '{"token", "confirmed", "agent", "items": [ITEM], "purpose", "lease", "ttl", "claimed_at", "lease_until", '
         '"holder_stale", "stamps": [STAMP]}'
     ),
-    "AGENT": '{"agent", "state", "since", "at", "ttl", "task", "note", "queue", "branch", "future"}',
+    "AGENT": (
+        '{"agent", "state", "since", "at", "ttl", "task", "note", "queue", "branch", "will", "host", "place", '
+        '"future", "advice": "send|queue|hold", "timeout"}'
+    ),
     "POST": '{"id", "agent", "status", "text", "to", "at"}',
     "an error": '{"ok": false, "code", "message", "next"}, and what else is known',
     "claim, granted": '{"token", "agent", "confirmed", "items": [ITEM], "lease_until", "stamps": [STAMP], "warnings"}',

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
+from git_coord.cli.status_command import agent_line
+from git_coord.domain.announcements import Presence
+from git_coord.domain.ids import Agent
+from git_coord.service.presence import Seen
 from tests.cli.words import forget_sync, plain_json, said, type_in
+from tests.domain.world import START, statement
 from tests.helpers import Repo
 
 
@@ -18,9 +25,9 @@ def test_presence_is_set_in_words_and_shown_to_others(pair: tuple[Repo, Repo]) -
     alpha.coord_json("sync")
     assert said(beta.coord("presence")) == (
         0,
-        "alpha        busy   <age>  main  fix string escapes\n"
-        "beta         online <age>  main\n"
-        "as of <age> ago, origin\n".replace("busy   <age>", "busy <age>"),
+        "alpha        busy <age>  main  fix string escapes   queue for <age>, 2 waiting\n"
+        "beta         online <age>  main                       send for <age>\n"
+        "as of <age> ago, origin\n",
         "",
     )
     agents = plain_json(beta.coord_json("presence"))["agents"]
@@ -34,7 +41,12 @@ def test_presence_is_set_in_words_and_shown_to_others(pair: tuple[Repo, Repo]) -
         "note": "fix string escapes",
         "queue": 2,
         "branch": "main",
+        "will": None,
+        "host": None,
+        "place": None,
         "future": False,
+        "advice": "queue",
+        "timeout": agents[0]["timeout"],
     }
 
 
@@ -117,3 +129,23 @@ def test_posts_as_json_have_the_documented_fields(alone: Repo) -> None:
 def test_a_post_that_cannot_be_is_refused(alone: Repo, arguments: list[str], code: int, message: str) -> None:
     assert alone.coord_json("post", *arguments, code=code)["message"] == message
     assert alone.coord_json("posts", "--all")["posts"] == []
+
+
+def test_a_last_will_is_shown_when_its_agent_fell_silent() -> None:
+    words = {"branch": "main", "host": None, "note": None, "place": None, "queue": 0, "since": START, "state": "busy"}
+    record = statement(3, Presence, "alpha", **words, task=None, ttl=900, will="gamma \u202egoes on")
+    silent = Seen(Agent("alpha"), "unknown", record, is_future=False)
+    assert agent_line(silent, record.at + 1000) == 'alpha        unknown  17 min  main  will: "gamma \u202egoes on"'
+
+
+def test_host_and_place_are_told_only_when_they_are_shared(alone: Repo) -> None:
+    alone.coord_json("presence", "set", "busy")
+    (seen,) = alone.coord_json("presence")["agents"]
+    assert (seen["host"], seen["place"]) == (None, None)
+    alone.git("config", "coord.presence.share", "full")
+    alone.coord_json("presence", "set", "busy")
+    (seen,) = alone.coord_json("presence")["agents"]
+    assert (seen["host"], seen["place"]) == (os.uname().nodename, str(alone.path))
+    alone.git("config", "coord.presence.share", "everything")
+    answer = alone.coord_json("presence", code=1)
+    assert answer["message"] == "coord.presence.share is 'everything', not none, basic or full"

@@ -28,8 +28,8 @@ ENTRY = ReceiptEntry(oid_of("1"), oid_of("2"), False, (TouchedPath("a/\udcff", N
 
 def presence() -> Presence:
     """Return a heartbeat."""
-    fields = {"branch": "main", "note": None, "queue": 2, "since": START, "state": "busy", "task": None, "ttl": 900}
-    return statement(3, Presence, "alpha", **fields)
+    fields = {"branch": "main", "host": None, "note": None, "place": None, "queue": 2, "since": START, "state": "busy"}
+    return statement(3, Presence, "alpha", **fields, task=None, ttl=900, will="ask gamma")
 
 
 def posts(*entries: Post) -> Posts:

@@ -27,7 +27,7 @@ def common(by: Attacker, **fields: Any) -> dict[str, Any]:
 
 def presence(by: Attacker, **fields: Any) -> Presence:
     stamp = by.coord.clock.now()
-    words = {"branch": None, "note": "here", "queue": 0, "state": "online", "task": None}
+    words = dict.fromkeys(("branch", "host", "place", "task", "will")) | {"note": "here", "queue": 0, "state": "online"}
     return Presence(**{**common(by), "since": stamp, "ttl": 900, **words, **fields})
 
 

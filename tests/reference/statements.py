@@ -195,12 +195,15 @@ class Announcement(Statement):
 class Presence(Announcement):
     kind: Literal["presence"]
     branch: Line | None
+    host: Line | None
     note: Line | None
+    place: Line | None
     queue: Count
     since: Time
     state: Literal["online", "busy", "draining", "dormant", "offline"]
     task: Line | None
     ttl: Seconds
+    will: Line | None
 
 
 class Post(Exact):

@@ -105,12 +105,15 @@ bodies: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "rotate": {"key": keys, "proof": st.binary(max_size=9).map(lambda data: base64.b64encode(data).decode())},
     "presence": {
         "branch": st.none() | lines,
+        "host": st.none() | lines,
         "note": st.none() | lines,
+        "place": st.none() | lines,
         "queue": st.integers(0, 2**53 - 1),
         "since": times,
         "state": st.sampled_from(["online", "busy", "draining", "dormant", "offline"]),
         "task": st.none() | lines,
         "ttl": seconds,
+        "will": st.none() | lines,
     },
     "posts": {
         "posts": lists(

@@ -205,3 +205,88 @@ def test_a_rotated_key_says_nothing_more(scene: Scene) -> None:
     posts.add_post(again(alpha, signer=scene.signer("new")).coord(), "new", None, None)
     meet(again(alpha, signer=scene.signer("new")), beta)
     assert [text for _, _, text in texts(beta)] == ["new"]
+
+
+def advice(desk: Desk) -> dict[str, tuple[str, int | None]]:
+    now = desk.clock.now()
+    return {str(seen.agent): tuple(seen.advice(now)) for seen in presence.roster(desk.coord())}
+
+
+@pytest.mark.parametrize(
+    ("state", "queue", "expected"),
+    [
+        ("online", 0, ("send", 500)),
+        ("online", 1, ("queue", 500)),
+        ("busy", 0, ("queue", 500)),
+        ("dormant", 0, ("queue", 500)),
+        ("draining", 0, ("hold", 500)),
+        ("offline", 0, ("hold", None)),
+    ],
+)
+def test_the_reader_computes_how_to_reach_an_agent_and_for_how_long(
+    scene: Scene, state: str, queue: int, expected: tuple[str, int | None]
+) -> None:
+    alpha, beta = scene.joined("alpha", "beta")
+    presence.set_presence(alpha.coord(), Wish(state, queue=queue, ttl=600))
+    meet(alpha, beta)
+    scene.clock.sleep(100)
+    assert advice(beta)["alpha"] == expected
+    scene.clock.sleep(501)
+    assert advice(beta)["alpha"] == ("hold", None)
+
+
+def test_nothing_is_sent_to_whose_clock_is_wrong(scene: Scene) -> None:
+    alpha, beta = scene.joined("alpha", "beta")
+    fast = again(alpha, clock=type(scene.clock)(wall=scene.clock.now() + 7200))
+    presence.set_presence(fast.coord(), Wish("online"))
+    meet(fast, beta)
+    seen = {str(s.agent): s for s in presence.roster(beta.coord())}["alpha"]
+    assert (tuple(seen.advice(beta.clock.now())), seen.is_live) == (("hold", None), False)
+
+
+def test_a_last_will_is_kept_by_the_beats_of_its_session_only(scene: Scene) -> None:
+    alpha, beta = scene.joined("alpha", "beta")
+    presence.set_presence(alpha.coord(), Wish("busy", will="gamma goes on"))
+    assert presence.set_presence(alpha.coord(), Wish("online")).will == "gamma goes on"
+    meet(alpha, beta)
+    scene.clock.sleep(10_000)
+    (seen,) = [seen for seen in presence.roster(beta.coord()) if seen.agent == "alpha"]
+    assert (seen.state, seen.record and seen.record.will) == ("unknown", "gamma goes on")
+    assert presence.set_presence(again(alpha, session=Session("next")).coord(), Wish("online")).will is None
+
+
+WORDS = Wish("busy", note="n", task="t", queue=3, branch="main", will="w")
+
+
+@pytest.mark.parametrize(
+    ("level", "expected"),
+    [
+        ("none", (None, None, None, None, 0, None, None)),
+        ("basic", ("n", "t", "w", "main", 3, None, None)),
+        ("full", ("n", "t", "w", "main", 3, "box", "/srv/x")),
+    ],
+)
+def test_presence_tells_no_more_than_is_shared(scene: Scene, level: str, expected: tuple[object, ...]) -> None:
+    (alpha,) = scene.joined("alpha")
+    where = {"host": "box", "place": "/srv/x"} if level == "full" else {}
+    made = presence.set_presence(alpha.coord(share=level, **where), WORDS)
+    assert (made.note, made.task, made.will, made.branch, made.queue, made.host, made.place) == expected
+    assert (made.state, made.ttl) == ("busy", presence.DEFAULT_TTL)
+
+
+@pytest.mark.parametrize("text", ["/home/me/x", "see ~/notes", "at C:\\work", "log=/var/log", '"/etc/passwd"'])
+def test_an_absolute_path_in_words_is_refused_or_left_out(scene: Scene, text: str) -> None:
+    (alpha,) = scene.joined("alpha")
+    with pytest.raises(CoordError) as caught:
+        presence.set_presence(alpha.coord(), Wish("busy", note=text))
+    assert trouble(caught.value)[0] == "usage"
+    assert caught.value.next == "git config coord.presence.share full"
+    full = presence.set_presence(alpha.coord(share="full"), Wish("busy", note=text))
+    assert full.note == text
+    assert presence.set_presence(alpha.coord(), Wish("busy")).note is None
+
+
+def test_a_command_or_an_address_is_no_absolute_path(scene: Scene) -> None:
+    (alpha,) = scene.joined("alpha")
+    text = "run /review of src/a.py at https://example.org/a/b"
+    assert presence.set_presence(alpha.coord(), Wish("busy", note=text)).note == text

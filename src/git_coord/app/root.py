@@ -108,7 +108,7 @@ def open_app(
         clock=clock,
         nonce=new_nonce,
         jitter=lambda: int.from_bytes(os.urandom(4), "big") / 2**32,
-        settings=settings(config, offline=offline),
+        settings=settings(config, offline=offline, place=location.top),
         notice=notice or (lambda _text: None),
         reach=reach,
     )
@@ -245,11 +245,14 @@ def _url(git: Git, config: Config, name: str) -> str:
     return resolve_url(git, name)
 
 
-def settings(config: Config, *, offline: bool) -> Settings:
+def settings(config: Config, *, offline: bool, place: str | None = None) -> Settings:
     """Return the `coord.*` values; raises CoordError(ERROR) naming a key whose value cannot be used."""
     rule = config.get("coord.offline") or "deny"
     if rule not in ("deny", "allow"):
         raise CoordError(Kind.ERROR, f"coord.offline is {rule!r}, not deny or allow")
+    share = config.get("coord.presence.share") or "basic"
+    if share not in ("none", "basic", "full"):
+        raise CoordError(Kind.ERROR, f"coord.presence.share is {share!r}, not none, basic or full")
     prefix = config.get("coord.refPrefix") or refnames.DEFAULT_PREFIX
     return Settings(
         freshness=int(seconds(config, "coord.freshness", 60)),
@@ -258,7 +261,16 @@ def settings(config: Config, *, offline: bool) -> Settings:
         offline="allow" if offline else rule,
         keeps_history=prefix.startswith(refnames.BRANCHES),
         pinned_repo=config.get("coord.repo"),
+        share=share,
+        host=_clean(os.uname().nodename) if share == "full" else None,
+        place=_clean(place) if share == "full" else None,
     )
+
+
+def _clean(text: str | None) -> str | None:
+    from git_coord.domain.text import is_clean_line
+
+    return text if text is not None and is_clean_line(text) else None
 
 
 def seconds(config: Config, key: str, default: float) -> float:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import click
 
 from git_coord.domain.announcements import STATES
+from git_coord.domain.durations import show_age
 from git_coord.domain.timestamps import format_stamp
 from git_coord.service.ledger import open_ledger
 from git_coord.service.operations import require_membership
-from git_coord.service.presence import ALIASES, Wish, roster, set_presence
+from git_coord.service.presence import ALIASES, Seen, Wish, roster, set_presence
 from git_coord.service.remote_ledger import ROSTER_FAMILIES
 from git_coord.service.sync import freshen
 
@@ -22,7 +23,7 @@ from .status_command import agent_line, agent_object
 @options.common
 @click.pass_context
 def command(ctx: click.Context, is_local: bool, as_json: bool, agent: str | None) -> int:
-    """Show who is here; `presence set STATE` says how one is oneself."""
+    """Show who is here, and how to reach each: send, queue, or hold; `presence set STATE` says how one is oneself."""
     if ctx.invoked_subcommand is not None:
         return 0
     app, output = options.means(as_json, agent)
@@ -30,10 +31,18 @@ def command(ctx: click.Context, is_local: bool, as_json: bool, agent: str | None
     now = app.coord.clock.now()
     shown = roster(app.coord)
     if output.is_json:
-        output.object({"agents": [agent_object(seen) for seen in shown], "as_of": render.as_of_stamp(age, now)})
+        output.object({"agents": [agent_object(seen, now) for seen in shown], "as_of": render.as_of_stamp(age, now)})
     else:
-        output.lines([*(agent_line(seen, now) for seen in shown), render.as_of(age, app.remote_name)])
+        rows = render.table([(agent_line(seen, now), _advice(seen, now)) for seen in shown]) if shown else []
+        output.lines([*rows, render.as_of(age, app.remote_name)])
     return 0
+
+
+def _advice(seen: Seen, now: int) -> str:
+    word, timeout = seen.advice(now)
+    waiting = f", {seen.record.queue} waiting" if seen.record is not None and seen.record.queue else ""
+    until = "" if timeout is None else f" for {show_age(timeout)}"
+    return f" {word}{until}{waiting}"
 
 
 @command.command("set", context_settings=options.HELP)
@@ -42,6 +51,7 @@ def command(ctx: click.Context, is_local: bool, as_json: bool, agent: str | None
 @click.option("--task", callback=options.clean_line, help="What is being worked on.")
 @click.option("--queue", type=click.IntRange(min=0), help="How much waits for this agent.")
 @click.option("--ttl", callback=options.duration, metavar="DUR", help="How long this may be believed.")
+@click.option("--will", callback=options.clean_line, help="What others are told should this agent fall silent.")
 @options.common
 def set_(
     state: str,
@@ -49,17 +59,19 @@ def set_(
     task: str | None,
     queue: int | None,
     ttl: int | None,
+    will: str | None,
     as_json: bool,
     agent: str | None,
 ) -> int:
     """Say how this agent is; others see it after the next sync or claim.
 
     STATE: online, busy, draining (finishes, takes nothing new), dormant, offline; or start, ready, standby, pause, end.
+    coord.presence.share says how much of it others are told.
     """
     app, output = options.means(as_json, agent)
     open_ledger(app.coord)
     require_membership(app.coord)
-    wish = Wish(ALIASES.get(state, state), note, task, queue, ttl, app.branch())
+    wish = Wish(ALIASES.get(state, state), note, task, queue, ttl, app.branch(), will)
     made = set_presence(app.coord, wish)
     if output.is_json:
         output.object({"agent": made.agent, "state": made.state, "since": format_stamp(made.since)})

@@ -30,7 +30,7 @@ def command(is_local: bool, as_json: bool, agent: str | None) -> int:
     if output.is_json:
         output.object(
             {
-                "agents": [agent_object(seen) for seen in shown.agents],
+                "agents": [agent_object(seen, now) for seen in shown.agents],
                 "claims": [render.claim_object(held) for held in shown.claims],
                 "waiting": [],
                 "posts": [post_object(posted) for posted in shown.posts],
@@ -57,16 +57,20 @@ def agent_line(seen: Seen, now: int) -> str:
         return f"{seen.agent:12} not seen"
     age = show_age(now - seen.record.at) if not seen.is_future else "in the future"
     parts = [f"{seen.agent:12} {seen.state:8} {age:>6}", seen.record.branch or "", seen.record.note or ""]
+    if seen.state == "unknown" and seen.record.will:
+        parts.append(f'will: "{seen.record.will}"')
     return "  ".join(part for part in parts if part)
 
 
-def agent_object(seen: Seen) -> dict[str, Any]:
-    """Return one agent as `--json` shows it."""
+def agent_object(seen: Seen, now: int) -> dict[str, Any]:
+    """Return one agent as `--json` shows it; `timeout` (seconds) says how long the advice is good."""
     entry: dict[str, Any] = {"agent": seen.agent, "state": seen.state or "unknown", "future": seen.is_future}
+    entry["advice"], entry["timeout"] = seen.advice(now)
     if seen.record is not None:
         record = seen.record
         entry |= {"since": format_stamp(record.since), "at": format_stamp(record.at), "ttl": record.ttl}
         entry |= {"task": record.task, "note": record.note, "queue": record.queue, "branch": record.branch}
+        entry |= {"will": record.will, "host": record.host, "place": record.place}
     return entry
 
 

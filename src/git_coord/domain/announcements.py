@@ -52,25 +52,35 @@ class Announcement(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Presence(Announcement):
-    """A heartbeat: sent at `at`, good for `ttl` seconds; `since` is when the state began."""
+    """A heartbeat: sent at `at`, good for `ttl` seconds; `since` is when the state began.
+
+    `will` is what others are to be told when the agent falls silent without having said "offline". `host` and `place`
+    (an absolute path) are null unless the agent shares them.
+    """
 
     KIND = "presence"
     FIELDS: ClassVar[dict[str, Field]] = {
         "branch": optional(fields.line),
+        "host": optional(fields.line),
         "note": optional(fields.line),
+        "place": optional(fields.line),
         "queue": fields.integer(0),
         "since": fields.stamp,
         "state": fields.one_of(*STATES),
         "task": optional(fields.line),
         "ttl": fields.integer(1, 366 * 86400),
+        "will": optional(fields.line),
     }
     branch: str | None
+    host: str | None
     note: str | None
+    place: str | None
     queue: int
     since: int
     state: str
     task: str | None
     ttl: int
+    will: str | None
 
 
 _POST = record(

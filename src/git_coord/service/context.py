@@ -36,6 +36,11 @@ class Settings(NamedTuple):
     pinned_root: Oid | None = None
     pinned_repo: str | None = None
     share: str = "basic"
+    """How much presence tells others (`coord.presence.share`): none, basic or full."""
+    host: str | None = None
+    """This machine's name; None unless it is shared."""
+    place: str | None = None
+    """The absolute path of the worktree; None unless it is shared."""
 
 
 @dataclass(slots=True)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from git_coord.domain.announcements import Presence
 from git_coord.domain.ids import Agent
 from git_coord.domain.lease import counting_beat
 from git_coord.domain.state import State
+from git_coord.errors import CoordError, Kind
 from git_coord.store.refnames import Family
 
 from .announce import read_all, replace_own
@@ -27,6 +30,13 @@ ALIASES = {
 """Other words for the states, as harnesses use them."""
 
 
+class Advice(NamedTuple):
+    """How to reach an agent: "send", "queue" or "hold", and for how many seconds that is good; None, till it speaks."""
+
+    word: str
+    timeout: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class Seen:
     """One line of the roster; `state` is "unknown" past `at + ttl`, and None for who never showed presence."""
@@ -35,6 +45,24 @@ class Seen:
     state: str | None
     record: Presence | None
     is_future: bool
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the agent is at work, as far as it can be believed; a stamp from the future cannot."""
+        return self.state in ("online", "busy", "draining") and not self.is_future
+
+    def advice(self, now: int) -> Advice:
+        """Say whether work for this agent is sent now, queued until it comes to it, or held back.
+
+        1. Not heard of, gone, or its clock is wrong: hold, until it shows itself. 2. It takes nothing new: hold, and
+        look again when its word is over. 3. It sleeps, is busy, or others wait already: queue. 4. Else send.
+        """
+        if self.record is None or self.is_future or self.state in (None, "unknown", "offline"):
+            return Advice("hold", None)
+        left = max(0, self.record.at + self.record.ttl - now)
+        if self.state == "draining":
+            return Advice("hold", left)
+        return Advice("queue" if self.state != "online" or self.record.queue else "send", left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +75,7 @@ class Wish:
     queue: int | None = None
     ttl: int | None = None
     branch: str | None = None
+    will: str | None = None
 
 
 def records(coord: Coord) -> dict[Agent, Presence]:
@@ -88,7 +117,13 @@ def _seen(agent: Agent, record: Presence | None, now: int, skew: int) -> Seen:
 
 
 def set_presence(coord: Coord, wish: Wish) -> Presence:
-    """Replace the agent's heartbeat; it reaches others with the next push."""
+    """Replace the agent's heartbeat; it reaches others with the next push.
+
+    Others learn what `coord.presence.share` lets out. Raises CoordError(USAGE) for words that hold more than that.
+    """
+    level = coord.settings.share
+    for name in ("note", "task", "will"):
+        _refuse_path(name, getattr(wish, name), level)
 
     def make(old: Presence | None, seq: int) -> Presence:
         now = coord.clock.now()
@@ -101,13 +136,16 @@ def set_presence(coord: Coord, wish: Wish) -> Presence:
             at=now,
             nonce=coord.nonce(),
             head=coord.known.oid,
-            branch=wish.branch or (old.branch if old else None),
-            note=_kept(wish.note, old.note if old and unchanged else None),
-            queue=wish.queue if wish.queue is not None else (old.queue if old else 0),
+            branch=_said(level, wish.branch or (old.branch if old else None)),
+            host=coord.settings.host,
+            note=_said(level, _kept(wish.note, old.note if old and unchanged else None)),
+            place=coord.settings.place,
+            queue=0 if level == "none" else wish.queue if wish.queue is not None else (old.queue if old else 0),
             since=old.since if unchanged and old else now,
             state=wish.state,
-            task=_kept(wish.task, old.task if old and unchanged else None),
+            task=_said(level, _kept(wish.task, old.task if old and unchanged else None)),
             ttl=wish.ttl or (old.ttl if old else DEFAULT_TTL),
+            will=_said(level, _kept(wish.will, old.will if old and old.session == coord.me.session else None)),
         )
 
     made = replace_own(coord, Family.PRESENCE, make)
@@ -117,3 +155,22 @@ def set_presence(coord: Coord, wish: Wish) -> Presence:
 
 def _kept(new: str | None, old: str | None) -> str | None:
     return old if new is None else new
+
+
+def _said(level: str, text: str | None) -> str | None:
+    """Return what the sharing level lets out of a text: none, a heartbeat only; basic, no absolute path; full, all."""
+    return None if level == "none" or (level != "full" and _has_path(text)) else text
+
+
+def _refuse_path(name: str, text: str | None, level: str) -> None:
+    if level != "full" and _has_path(text):
+        raise CoordError(
+            Kind.USAGE,
+            f"the {name} has an absolute path, which others are not told (coord.presence.share is {level})",
+            next="git config coord.presence.share full",
+        )
+
+
+def _has_path(text: str | None) -> bool:
+    # Compiled where it is needed: most heartbeats have no words at all.
+    return text is not None and bool(re.search(r"""(?:^|[\s"'(=:,])(?:/[^\s/]+/|~[^\s/]*/|[A-Za-z]:\\)""", text))
