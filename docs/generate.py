@@ -69,7 +69,7 @@ SHAPES = {
         '{"agent", "state", "since", "at", "ttl", "task", "note", "queue", "branch", "will", "host", "place", '
         '"future", "advice": "send|queue|hold", "timeout"}'
     ),
-    "POST": '{"id", "agent", "status", "text", "to", "at"}',
+    "POST": '{"id", "agent", "status", "text", "to", "claim", "at", "taken_by", "taker_says"}',
     "an error": '{"ok": false, "code", "message", "next"}, and what else is known',
     "claim, granted": '{"token", "agent", "confirmed", "items": [ITEM], "lease_until", "stamps": [STAMP], "warnings"}',
     "claim, refused": f'{{"ok": false, "code": "conflict", {CONFLICT}, "conflicts": [{{the same fields}}], "next"}}',
@@ -97,7 +97,8 @@ SHAPES = {
 
 ABOUT_JSON = (
     'Every command takes --json: stdout is then one object with "ok", also for an error; stderr is talk. Times are '
-    'RFC 3339, UTC. A path that is not UTF-8 is {"b64": base64}. More fields may come.'
+    'RFC 3339, UTC. A path that is not UTF-8 is {"b64": base64}. "notices" holds posts for you that you were not shown '
+    "yet. More fields may come."
 )
 
 

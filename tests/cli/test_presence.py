@@ -82,23 +82,22 @@ def test_a_post_is_written_updated_and_removed(pair: tuple[Repo, Repo]) -> None:
     alpha.coord_json("claim", "src")
     beta.coord_json("sync")
     done = beta.coord("post", "--to", "alpha", "--claim", "#1", "need", "src/lexer/scan.py")
-    assert said(done) == (0, "<id>  beta to alpha  open <age>   need src/lexer/scan.py\n", "")
+    assert said(done) == (0, "<id>  beta to alpha about #1  open <age>   need src/lexer/scan.py\n", "")
     name = done.out.split()[0]
     beta.coord_json("sync")
     assert said(alpha.coord("posts")) == (
         0,
-        "<id>  beta to alpha  open <age>   need src/lexer/scan.py\nas of <age> ago, origin\n",
+        "<id>  beta to alpha about #1  open <age>   need src/lexer/scan.py\nas of <age> ago, origin\n",
         "",
     )
     answer = alpha.coord_json("post", "update", name, "--status", "taken", code=4)
-    assert (answer["message"], answer["next"]) == (f"post {name} is beta's", "git coord posts")
-    assert type_in(alpha, answer["next"]).code == 0
+    assert (answer["message"], answer["next"]) == (f"post {name} is beta's", f"git coord post take {name}")
     changed = beta.coord_json("post", "update", name, "--status", "taken", "-m", "thanks")
     assert (changed["status"], changed["text"]) == ("taken", "thanks")
     beta.coord_json("post", "update", name, "--status", "done")
     assert [post["id"] for post in beta.coord_json("posts")["posts"]] == []
     assert [post["status"] for post in beta.coord_json("posts", "--all")["posts"]] == ["done"]
-    assert said(beta.coord("post", "remove", name))[1] == "removed  <id>  beta to alpha  done <age>   thanks\n"
+    assert said(beta.coord("post", "remove", name))[1] == "removed  <id>  beta to alpha about #1  done <age>   thanks\n"
     beta.coord_json("sync")
     forget_sync(alpha)
     assert alpha.coord_json("posts", "--all")["posts"] == []
@@ -107,6 +106,7 @@ def test_a_post_is_written_updated_and_removed(pair: tuple[Repo, Repo]) -> None:
 def test_posts_as_json_have_the_documented_fields(alone: Repo) -> None:
     alone.coord_json("post", "hello")
     post = {"id": "<id>", "agent": "alpha", "status": "open", "text": "hello", "to": None, "at": "<stamp>"}
+    post |= {"claim": None, "taken_by": None, "taker_says": None}
     assert plain_json(alone.coord_json("posts")) == {"ok": True, "posts": [post], "as_of": "<stamp>"}
     assert plain_json(alone.coord_json("post", "hello")) == {"ok": True, **post}
 
@@ -149,3 +149,42 @@ def test_host_and_place_are_told_only_when_they_are_shared(alone: Repo) -> None:
     alone.git("config", "coord.presence.share", "everything")
     answer = alone.coord_json("presence", code=1)
     assert answer["message"] == "coord.presence.share is 'everything', not none, basic or full"
+
+
+def test_an_unread_post_is_said_once_in_the_output_of_the_next_command(pair: tuple[Repo, Repo]) -> None:
+    alpha, beta = pair
+    name = beta.coord_json("post", "--to", "alpha", "need src")["id"]
+    beta.coord_json("sync")
+    line = f'git coord: post {name} from beta: "need src"   git coord post take {name}\n'
+    done = alpha.coord("sync")
+    assert (done.code, done.err) == (0, line)
+    assert alpha.coord("check", "--local", "a").err == ""
+    assert said(alpha.coord("posts", "--for", "me", "--unread"))[1] == "none\nas of <age> ago, origin\n"
+    assert len(alpha.coord_json("posts", "--for", "me")["posts"]) == 1
+    assert alpha.coord_json("posts", "--for", "beta")["posts"] == []
+    assert alpha.coord_json("posts", "--for", "nobody", code=2)["message"] == "no agent 'nobody' here"
+
+
+def test_an_unread_post_is_in_the_json_of_the_next_command(pair: tuple[Repo, Repo]) -> None:
+    alpha, beta = pair
+    name = beta.coord_json("post", "hello all")["id"]
+    beta.coord_json("sync")
+    assert alpha.coord_json("sync")["notices"] == [f'post {name} from beta: "hello all"   git coord post take {name}']
+    assert "notices" not in alpha.coord_json("sync")
+
+
+def test_a_post_is_taken_with_the_command_that_the_notice_names(pair: tuple[Repo, Repo]) -> None:
+    alpha, beta = pair
+    name = beta.coord_json("post", "who tests?")["id"]
+    beta.coord_json("sync")
+    advice = alpha.coord("sync").err.rpartition("   ")[2]
+    assert type_in(alpha, advice).out.split()[:3] == [name, "beta", "taken"]
+    assert beta.coord("sync").err == f'git coord: alpha took your post {name} "who tests?"\n'
+    alpha.coord_json("post", "update", name, "--status", "done", "-m", "all green")
+    alpha.coord_json("sync")
+    forget_sync(beta)
+    (post,) = beta.coord_json("posts")["posts"]
+    assert (post["status"], post["taken_by"], post["taker_says"]) == ("taken", "alpha", "done")
+    assert said(beta.coord("posts"))[1].splitlines()[0] == (
+        "<id>  beta  taken by alpha, who says done <age>   who tests?"
+    )

@@ -64,7 +64,19 @@ def test_status_as_json_has_the_documented_fields(alone: Repo) -> None:
             }
         ],
         "waiting": [],
-        "posts": [{"id": "<id>", "agent": "alpha", "status": "open", "text": "hello", "to": None, "at": "<stamp>"}],
+        "posts": [
+            {
+                "id": "<id>",
+                "agent": "alpha",
+                "status": "open",
+                "text": "hello",
+                "to": None,
+                "claim": None,
+                "at": "<stamp>",
+                "taken_by": None,
+                "taker_says": None,
+            }
+        ],
         "synced_at": "<stamp>",
         "as_of": "<stamp>",
         "warnings": [],

@@ -15,6 +15,7 @@ from git_coord.domain.announcements import (
     Presence,
     Receipt,
     ReceiptEntry,
+    Taken,
     TouchedPath,
     parse_announcement,
 )
@@ -23,6 +24,7 @@ from git_coord.domain.statements import CLAIM_LIMIT, RECORD_LIMIT, to_bytes
 from git_coord.errors import CoordError, Kind
 
 POST = Post("abcd1234", START, "open", "who takes the parser?", Agent("beta"), Nonce("1" * 32))
+TAKE = Post("abcd1235", START, "taken", "", Agent("beta"), None, Taken(Agent("beta"), "ABCD1234"))
 ENTRY = ReceiptEntry(oid_of("1"), oid_of("2"), False, (TouchedPath("a/\udcff", None), TouchedPath("/..", oid_of("3"))))
 
 
@@ -50,7 +52,9 @@ def refusal(data: bytes, cls: Any) -> str:
     return caught.value.message
 
 
-@pytest.mark.parametrize("record", [presence(), posts(), posts(POST), receipt(ENTRY)], ids=lambda record: record.KIND)
+@pytest.mark.parametrize(
+    "record", [presence(), posts(), posts(POST, TAKE), receipt(ENTRY)], ids=lambda record: record.KIND
+)
 def test_an_announcement_is_read_back(record: Any) -> None:
     assert parse_announcement(to_bytes(record), type(record)) == record
 
@@ -60,7 +64,7 @@ def test_unknown_members_are_ignored_at_the_top_and_nowhere_else() -> None:
     assert parse_announcement(canonical.dumps(obj | {"zeal": [1]}), Posts) == posts(POST)
     obj["posts"][0]["zeal"] = 1
     assert refusal(canonical.dumps(obj), Posts) == (
-        "field 'posts' of posts is not an object with exactly at, claim, id, status, text, to"
+        "field 'posts' of posts is not an object with exactly at, claim, id, status, takes, text, to"
     )
 
 

@@ -109,7 +109,15 @@ LIMITS = [
         "posts",
         "posts",
         lambda n: [
-            {"at": format_stamp(0), "claim": None, "id": f"{i:08}", "status": "open", "text": "", "to": None}
+            {
+                "at": format_stamp(0),
+                "claim": None,
+                "id": f"{i:08}",
+                "status": "open",
+                "takes": None,
+                "text": "",
+                "to": None,
+            }
             for i in range(n)
         ],
         64,

@@ -206,11 +206,17 @@ class Presence(Announcement):
     will: Line | None
 
 
+class Taken(Exact):
+    agent: Agent
+    id: PostId
+
+
 class Post(Exact):
     at: Time
     claim: Nonce | None
     id: PostId
     status: Literal["open", "taken", "done", "dropped"]
+    takes: Taken | None
     text: Line
     to: Agent | None
 

@@ -122,6 +122,7 @@ bodies: dict[str, dict[str, st.SearchStrategy[Any]]] = {
                 claim=st.none() | nonces,
                 id=st.text("aZ9", min_size=8, max_size=8),
                 status=st.sampled_from(["open", "taken", "done", "dropped"]),
+                takes=st.none() | members(agent=agents, id=st.text("aZ9", min_size=8, max_size=8)),
                 text=lines,
                 to=st.none() | agents,
             ),

@@ -34,7 +34,35 @@ def means(as_json: bool, agent: str | None, *, offline: bool = False) -> tuple[A
     app.coord.progress = output.progress
     if app.config.get("coord.repo") is not None:
         note_beat(app.coord)
+        _tell_unread(app, output)
     return app, output
+
+
+def _tell_unread(app: App, output: Output) -> None:
+    """Let the answer carry posts that the agent has not read: `notices` in its object, and on stderr at the end."""
+    found: list[list[str]] = []
+
+    def notices() -> list[str]:
+        if not found:
+            found.append(_unread(app))
+        return found[0]
+
+    def talk() -> None:
+        for line in notices():
+            output.talk(f"git coord: {line}")
+
+    output.notices = notices
+    click.get_current_context().call_on_close(talk)
+
+
+def _unread(app: App) -> list[str]:
+    from git_coord.service.unread_marks import news
+
+    if app.coord.identity is None or news(app.coord) is None:
+        return []
+    from git_coord.service.unread import tell  # only when there is something new: it reads the whole board
+
+    return tell(app.coord)
 
 
 def _here() -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from git_coord.domain.canonical import dumps
@@ -18,11 +18,14 @@ class Output:
     def __init__(self, *, is_json: bool) -> None:
         """Remember the form."""
         self.is_json = is_json
+        self.notices: Callable[[], list[str]] = list
+        """What else the agent is to be told with this answer."""
         self._told = time.monotonic()
 
     def object(self, fields: Mapping[str, Any], *, ok: bool = True) -> None:
-        """Print the one object of `--json`."""
-        print(dumps({"ok": ok, **fields}).decode("ascii"))
+        """Print the one object of `--json`, with `notices` when there are any."""
+        also = {"notices": [clean(line) for line in notices]} if (notices := self.notices()) else {}
+        print(dumps({"ok": ok, **fields, **also}).decode("ascii"))
 
     def lines(self, lines: list[str]) -> None:
         """Print an answer for people."""

@@ -16,15 +16,17 @@ from git_coord.service.operations import require_membership
 from . import options, resources
 from .status_command import post_line, post_object
 
-VERBS = ("update", "remove")
+VERBS = ("take", "update", "remove")
 
 
 @click.command("post", context_settings=options.HELP)
-@click.argument("words", nargs=-1, required=True, metavar="TEXT | update ID | remove ID")
+@click.argument("words", nargs=-1, required=True, metavar="TEXT | take ID | update ID | remove ID")
 @click.option("--to", metavar="AGENT", help="Whom it is for; without it, everybody.")
 @click.option("--claim", "claim", metavar="#TOKEN", help="The claim it is about.")
 @click.option("--status", type=click.Choice(POST_STATES), help="With update: its new status.")
-@click.option("-m", "text", callback=options.clean_line, help="With update: its new text.")
+@click.option(
+    "-m", "text", callback=options.clean_line, help="With update: its new text; with take: a word to its author."
+)
 @options.common
 def command(
     words: tuple[str, ...],
@@ -35,7 +37,11 @@ def command(
     as_json: bool,
     agent: str | None,
 ) -> int:
-    """Post one line for others; they see it after the next sync."""
+    """Post one line for others; they see it after the next sync, once, in the output of what they run anyway.
+
+    take: say that you take on somebody's post (exit 3 when another did). Only its author changes a post; with update
+    and remove you change your own posts, or what you say about one you took: done, dropped.
+    """
     app, output = options.means(as_json, agent)
     open_ledger(app.coord)
     require_membership(app.coord)
@@ -67,6 +73,8 @@ def _line(words: tuple[str, ...], status: str | None, text: str | None) -> str:
 def _change(app: App, verb: str, post_id: str, status: str | None, text: str | None) -> posts.Posted:
     if verb == "remove":
         return posts.remove_post(app.coord, post_id)
+    if verb == "take":
+        return posts.take_post(app.coord, post_id, text or "")
     if status is None and text is None:
         raise CoordError(Kind.USAGE, "give --status or -m", next=f"git coord post update {post_id} --status done")
     return posts.update_post(app.coord, post_id, status, text)

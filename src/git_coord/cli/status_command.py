@@ -13,6 +13,7 @@ from git_coord.service.posts import Posted
 from git_coord.service.presence import Seen
 from git_coord.service.remote_ledger import ROSTER_FAMILIES
 from git_coord.service.sync import freshen
+from git_coord.service.unread import mark_read
 
 from . import options, render
 
@@ -26,6 +27,7 @@ def command(is_local: bool, as_json: bool, agent: str | None) -> int:
     age = freshen(app.coord, is_local=is_local, families=ROSTER_FAMILIES)
     app.refresh_snapshot()
     shown = query.status(app.coord)
+    mark_read(app.coord, shown.posts)
     now = app.coord.clock.now()
     if output.is_json:
         output.object(
@@ -100,8 +102,11 @@ def _remedy(held: query.Held) -> list[str]:
 def post_line(posted: Posted, now: int) -> str:
     """Return one post for people."""
     to = f" to {posted.post.to}" if posted.post.to else ""
+    about = f" about #{posted.token}" if posted.token is not None else ""
     age = show_age(now - posted.post.at)
-    return f"{posted.post.id}  {posted.agent}{to}  {posted.post.status}  {age}   {posted.post.text}"
+    says = ", who says done" if posted.taking is not None and posted.taking.status == "done" else ""
+    by = f" by {posted.taker}{says}" if posted.taker and posted.status == "taken" else ""
+    return f"{posted.post.id}  {posted.agent}{to}{about}  {posted.status}{by}  {age}   {posted.post.text}"
 
 
 def post_object(posted: Posted) -> dict[str, Any]:
@@ -110,8 +115,11 @@ def post_object(posted: Posted) -> dict[str, Any]:
     return {
         "id": post.id,
         "agent": posted.agent,
-        "status": post.status,
+        "status": posted.status,
         "text": post.text,
         "to": post.to,
+        "claim": posted.token,
+        "taken_by": posted.taker,
+        "taker_says": posted.taking.status if posted.taking else None,
         "at": format_stamp(post.at),
     }

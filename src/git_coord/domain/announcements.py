@@ -17,8 +17,19 @@ POST_STATES = ("open", "taken", "done", "dropped")
 MAX_POSTS = 64
 
 
+class Taken(NamedTuple):
+    """The post of another agent that an entry answers."""
+
+    agent: Agent
+    id: str
+
+
 class Post(NamedTuple):
-    """One entry of an agent's list: `to` an agent or None for everybody, `claim` the nonce of a claim it is about."""
+    """One entry of an agent's list: `to` an agent or None for everybody, `claim` the nonce of a claim it is about.
+
+    With `takes` it is no post of its own, but says that its author took on somebody else's (and with `done` or
+    `dropped`, how that ended).
+    """
 
     id: str
     at: int
@@ -26,6 +37,7 @@ class Post(NamedTuple):
     text: str
     to: Agent | None
     claim: Nonce | None
+    takes: Taken | None = None
 
 
 class TouchedPath(NamedTuple):
@@ -83,13 +95,15 @@ class Presence(Announcement):
     will: str | None
 
 
+_ID = fields.text(lambda word: len(word) == 8 and word.isascii() and word.isalnum(), "8 letters or digits")
 _POST = record(
     Post,
     {
         "at": fields.stamp,
         "claim": optional(fields.nonce),
-        "id": fields.text(lambda word: len(word) == 8 and word.isascii() and word.isalnum(), "8 letters or digits"),
+        "id": _ID,
         "status": fields.one_of(*POST_STATES),
+        "takes": optional(record(Taken, {"agent": fields.agent, "id": _ID})),
         "text": fields.line,
         "to": optional(fields.agent),
     },

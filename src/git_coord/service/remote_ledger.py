@@ -12,6 +12,7 @@ from git_coord.store.refnames import LEDGER, SEEN, Family, Ref
 
 from .context import Coord
 from .ledger import advance, check_anchors, fetched_ledger, open_ledger, untrusted, verified
+from .unread_marks import note_news
 
 SYNC_FAMILIES = (Family.CLAIMS, Family.REQUESTS, Family.POSTS)
 LEDGER_FAMILIES = (Family.CLAIMS, Family.REQUESTS)
@@ -37,6 +38,8 @@ def fetch_and_adopt(coord: Coord, families: Collection[Family] = SYNC_FAMILIES) 
     coord.fetched_at = coord.clock.monotonic()
     adopt_fetched(coord)
     note_synced(coord, families)
+    if Family.POSTS in families:
+        note_news(coord)
 
 
 def note_synced(coord: Coord, families: Collection[Family] = LEDGER_FAMILIES) -> None:
