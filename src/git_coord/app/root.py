@@ -58,6 +58,11 @@ class App:
         write_snapshot(self.coord)
         self.coord.reach("after snapshot")
 
+    def look_again(self) -> None:
+        """Ask git for our refs at the next question, whatever this command has read of them."""
+        if isinstance(self.coord.store, RefCache):
+            self.coord.store.forget()
+
     def history(self) -> UserHistory:
         """Return the user's commits."""
         from git_coord.store.userhistory import GitHistory

@@ -64,6 +64,7 @@ def command(
     app.refresh_snapshot()
     if isinstance(result, claims.ClaimRefused):
         return _refused(app, output, result, wanted.items)
+    claims.check_still_held(app.coord, result, app.look_again)
     return _granted(app, output, result)
 
 

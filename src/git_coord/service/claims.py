@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from git_coord.domain.ids import Nonce, Oid
 from git_coord.domain.items import Item
-from git_coord.domain.lease import OFFLINE_NOT_AFTER
+from git_coord.domain.lease import OFFLINE_NOT_AFTER, is_stale
 from git_coord.domain.ledger import Change, Conflict, Done, Granted, Outcome, Refusal, Refused, conflicts
 from git_coord.domain.state import LiveClaim
 from git_coord.domain.statements import Base, Break, Cancel, Claim, Operation, Release, Renew, Renewal, Stamp, Target
 from git_coord.errors import CoordError, Kind
 
 from .context import Coord
-from .ledger import view
+from .ledger import open_ledger, view
 from .losses import tell_losses, waiting
 from .operations import operation, policy_signer, require_membership
 from .place import Submitted, UnreachableError, submit
@@ -136,6 +136,29 @@ def _claimed(submitted: Submitted) -> ClaimGranted | ClaimRefused:
             return ClaimRefused(found)
         case outcome:
             raise refused(outcome)
+
+
+def check_still_held(coord: Coord, granted: ClaimGranted, look_again: Callable[[], None]) -> None:
+    """Look again when the lease is over before the grant could be told: this process stood still meanwhile.
+
+    `look_again` lets the store forget what it has read of our refs.
+    Raises CoordError(LOST) when the claim is not held any more, CoordError(UNKNOWN) when that cannot be found out.
+    """
+    if not granted.is_confirmed or not is_stale(granted.claim, None, coord.clock.now()):
+        return
+    look_again()
+    open_ledger(coord)
+    if coord.remote is not None:
+        fetch_and_adopt(coord, LEDGER_FAMILIES)
+    token = granted.claim.token
+    if granted.claim.op not in coord.known.state.claims:
+        raise CoordError(
+            Kind.LOST,
+            f"#{token} was granted, but its lease ended before this command could say so, and it is not held any more",
+            next="git coord status",
+            data={"token": token},
+        )
+    coord.notice(f"the lease of #{token} is over already: this command stood still; git coord renew '#{token}'")
 
 
 def _unconfirmed(coord: Coord, trouble: UnreachableError) -> ClaimGranted | ClaimRefused:
