@@ -11,6 +11,7 @@ import pytest
 from tests.helpers import Repo, new_repo
 
 from .checker import Op, is_linearizable
+from .many import run_crew
 from .stress import HUB_VERBS, LOCAL_VERBS, PATHS, Recorder, at_once, enlist
 
 LOCAL, CLONES = 12, 6
@@ -37,6 +38,18 @@ def test_twelve_processes_in_one_repository_see_one_order(tmp_path: Path, env: d
     assert "unknown" not in {op.result for op in history}
     assert is_linearizable(history)
     assert not is_linearizable(spoiled(history))
+
+
+@pytest.mark.slow
+def test_twenty_processes_that_claim_and_give_back_five_times_lose_nothing(tmp_path: Path, env: dict[str, str]) -> None:
+    """The stress of `make bench` (128 processes, ten times each), small enough for every run."""
+    done = run_crew(new_repo(tmp_path / "repo", env), tmp_path, processes=20, turns=5)
+    assert done.codes == [0] * 20
+    assert len(done.history) == 20 * 5 * 2
+    assert done.missing == set()
+    assert {op.result for op in done.history} <= {"granted", "refused", "released", "not held"}
+    assert is_linearizable(done.history)
+    assert not is_linearizable(spoiled(done.history))
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from tests.service.scene import Desk, Scene, trouble
 
 from git_coord.domain.merkle import GitObject
 from git_coord.errors import CoordError
-from git_coord.service import posts
+from git_coord.service import place, posts
 from git_coord.service.claims import ClaimGranted
 from git_coord.store.interface import RefUpdate, Swap
 from git_coord.store.memory import MemoryStore
@@ -103,3 +103,31 @@ def test_a_post_waits_for_its_lock_and_outlives_a_prune(scene: Scene) -> None:
     with pytest.raises(CoordError) as caught:
         posts.add_post(alpha.coord(below=Troubled(alpha.store, locked=ref)), "again", None, None)
     assert caught.value.message.startswith(f"{ref} stays locked")
+
+
+def test_who_is_never_helped_goes_on_as_long_as_the_ledger_moves(local: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    alpha, beta = local.joined("alpha", "beta")
+    # Everybody sees only what is their own: as if each had read the requests before the others published.
+    monkeypatch.setattr(place, "candidates", lambda _coord, extra=(): list(extra))
+    coord, files = alpha.coord(), iter(range(6))
+
+    def overtake(name: str) -> None:
+        if name in ("before publish", "before local move") and (number := next(files, None)) is not None:
+            local.clock.sleep(20)
+            beta.granted(f"{number}.txt")
+
+    coord.reach = overtake
+    assert isinstance(alpha.claim("a.txt", coord=coord), ClaimGranted)
+    assert alpha.holdings() == {f"{number}.txt": "beta" for number in range(6)} | {"a.txt": "alpha"}
+
+
+def test_who_is_never_helped_gives_up_where_the_ledger_stands_still(
+    local: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (alpha,) = local.joined("alpha")
+    monkeypatch.setattr(place, "_swap_both", lambda *_args: False)
+    monkeypatch.setattr(place, "place_locally", lambda *_args: False)
+    began = local.clock.monotonic()
+    with pytest.raises(CoordError, match="the ledger stays locked by other processes"):
+        alpha.claim("a.txt")
+    assert local.clock.monotonic() - began < 2 * place.PLACE_SECONDS

@@ -36,6 +36,8 @@ from .retry import attempts
 
 PLACE_SECONDS = 60
 """How long one command fights for its place before it says so; helping ends it in two or three pushes."""
+MAX_ROUNDS = 5
+"""Each of so many seconds, while the ledger moves meanwhile: a hundred busy processes may share a core."""
 OVERTAKEN_TRIES = 5
 MAX_UNMOVED = 3
 """Pushes refused or cut off while the remote's ledger did not move, before that is what there is to say."""
@@ -141,13 +143,17 @@ def _swap_both(coord: Coord, made: Draft, extension: Extension) -> bool:
 
 
 def _place_locally(coord: Coord, sealed: Sealed) -> Outcome | None:
-    for _ in attempts(coord.clock, coord.jitter, seconds=PLACE_SECONDS):
-        open_ledger(coord)
-        if _is_placed(coord, sealed):
-            return _outcome(coord, sealed)
-        made = _extension(coord, sealed)
-        if place_locally(coord, made) and _is_placed(coord, sealed):
-            return _outcome(coord, sealed)
+    for _ in range(MAX_ROUNDS):
+        before = coord.known.oid
+        for _ in attempts(coord.clock, coord.jitter, seconds=PLACE_SECONDS):
+            open_ledger(coord)
+            if _is_placed(coord, sealed):
+                return _outcome(coord, sealed)
+            made = _extension(coord, sealed)
+            if place_locally(coord, made) and _is_placed(coord, sealed):
+                return _outcome(coord, sealed)
+        if coord.known.oid == before:
+            break
     raise CoordError(Kind.ERROR, "the ledger stays locked by other processes", next="git coord doctor")
 
 
