@@ -86,6 +86,12 @@ SHAPES = {
     "verify": (
         '{"code", "commits", "violations": [{"commit", "path", "holder", "token", "since", "kind"}], "as_of"}, and more'
     ),
+    "watch": (
+        'a line an event: {"id", "kind", "at", "agent", "message", "cursor"}; of claims also "token", "items", '
+        '"purpose", "by", "reason", "holders", "position"; of presence "state", "before", "advice", "timeout", "note", '
+        '"task", "will"; of posts "post", "status", "text", "to", "claim", "taken_by", "taker_says"; of a rejected '
+        'ledger "commit", "next"'
+    ),
     "log": '{"events": [{"commit", "at", "agent", "kind", "text"}], "as_of"}',
     "init": '{"agent", "session", "key", "repo", "remote", "ledger", "joined"}',
     "whoami": '{"agent", "session", "current_session", "key", "repo", "remote", "member"}',

@@ -108,7 +108,7 @@ def test_the_documented_json_is_what_comes(pair: tuple[Repo, Repo], generate: Mo
 
 
 def test_every_documented_answer_is_compared(generate: ModuleType) -> None:
-    assert set(generate.SHAPES) - set(LINES) == {"ITEM", "STAMP", "CLAIM", "AGENT", "POST", "verify"}
+    assert set(generate.SHAPES) - set(LINES) == {"ITEM", "STAMP", "CLAIM", "AGENT", "POST", "verify", "watch"}
 
 
 def test_the_settings_listed_are_the_settings_read(generate: ModuleType) -> None:

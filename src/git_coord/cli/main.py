@@ -31,6 +31,7 @@ COMMANDS = {
     "presence": "show who is here, or set how one is",
     "post": "write to the postboard, update or remove a post",
     "posts": "show the postboard",
+    "watch": "stream what happens: claims, presence, posts",
     "sync": "exchange with the remote",
     "verify": "judge commits against the claims of their time",
     "hooks": "install, uninstall or show the git hooks",

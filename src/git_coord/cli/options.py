@@ -21,8 +21,8 @@ offline = click.option("--offline", is_flag=True, help="Do without the remote: h
 local = click.option("--local", "is_local", is_flag=True, help="Answer from the local picture, however old it is.")
 
 
-def means(as_json: bool, agent: str | None, *, offline: bool = False) -> tuple[App, Output]:
-    """Open the repository around the current directory for one command."""
+def means(as_json: bool, agent: str | None, *, offline: bool = False, tells: bool = True) -> tuple[App, Output]:
+    """Open the repository around the current directory for one command, which `tells` the agent of unread posts."""
     if agent is not None and not is_agent(agent):
         raise CoordError(
             Kind.USAGE,
@@ -34,7 +34,8 @@ def means(as_json: bool, agent: str | None, *, offline: bool = False) -> tuple[A
     app.coord.progress = output.progress
     if app.config.get("coord.repo") is not None:
         note_beat(app.coord)
-        _tell_unread(app, output)
+        if tells:
+            _tell_unread(app, output)
     return app, output
 
 

@@ -1,0 +1,112 @@
+"""What happened, as a watch reports it: one placed operation becomes the events of the claims that it moved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from git_coord.domain.chain import Placed
+from git_coord.domain.fields import path
+from git_coord.domain.ids import Agent
+from git_coord.domain.items import Item, ItemKind, show_name
+from git_coord.domain.ledger import Change, Granted, Refused
+from git_coord.domain.message import describe
+from git_coord.domain.state import LiveClaim
+from git_coord.domain.statements import Claim, Operation
+
+KINDS = (
+    "claim.granted",
+    "claim.queued",
+    "claim.refused",
+    "claim.released",
+    "claim.broken",
+    "claim.taken",
+    "claim.stale",
+    "presence.changed",
+    "post.changed",
+    "ledger.rejected",
+)
+_ENDS = {"break": "claim.broken", "takeover": "claim.taken"}
+"""What it is called when this operation ends a claim; any other releases it."""
+
+
+class Event(NamedTuple):
+    """One event: `id` is the same whenever it is reported again, `at` seconds since the epoch, `text` for people."""
+
+    id: str
+    kind: str
+    at: int
+    agent: Agent | None
+    text: str
+    data: Mapping[str, Any]
+
+
+def ledger_events(placed: Placed, position: int) -> Iterator[Event]:
+    """Yield what an operation at a position did to claims; the id is the position and which event of it."""
+    op, outcome = placed.sealed.op, placed.outcome
+    if outcome is None:
+        return
+    for number, (kind, agent, text, data) in enumerate(_told(op, outcome)):
+        yield Event(f"{op.repo[:8]}-{position}-{number}", kind, op.at, agent, text, {"position": position, **data})
+
+
+_Told = tuple[str, Agent, str, dict[str, Any]]
+
+
+def _told(op: Operation, outcome: Any) -> Iterator[_Told]:
+    line = describe(op, outcome)
+    if isinstance(outcome, Refused):
+        if isinstance(op, Claim):
+            holders = sorted({conflict.claim.holder for conflict in outcome.conflicts})
+            yield "claim.refused", op.agent, line, _items(op.items) | {"holders": holders, "purpose": op.purpose}
+        return
+    changes: tuple[Change, ...] = outcome.changes
+    if isinstance(op, Claim) and not isinstance(outcome, Granted):
+        yield "claim.queued", op.agent, line, _items(op.items) | {"purpose": op.purpose}
+    for before, after in sorted(changes, key=lambda change: change.after is not None):
+        if before is not None:
+            yield from _lost(op, before, after, line)
+        elif after is not None:
+            yield "claim.granted", after.holder, _granted(op, after, line), _claim(after) | {"by": op.agent}
+
+
+def _lost(op: Operation, before: LiveClaim, after: LiveClaim | None, line: str) -> Iterator[_Told]:
+    """Yield the end of a claim or of a part; what an agent replaces by its own claim is told by the grant."""
+    gone = [item for i, item in before.live() if after is None or i in after.gone]
+    if not gone or isinstance(op, Claim):
+        return
+    told = _claim(before) | _items(gone) | {"by": op.agent, "reason": getattr(op, "reason", None)}
+    yield _ENDS.get(op.KIND, "claim.released"), before.holder, line, told
+
+
+def _granted(op: Operation, claim: LiveClaim, line: str) -> str:
+    if isinstance(op, Claim) and op.nonce == claim.op and op.agent == claim.holder:
+        return line
+    return f"#{claim.token} {claim.holder} is granted {names([item for _, item in claim.live()])}"
+
+
+def _claim(claim: LiveClaim) -> dict[str, Any]:
+    live = _items([item for _, item in claim.live()])
+    return {"token": claim.token, "purpose": claim.purpose, **live}
+
+
+def _items(items: Any) -> dict[str, Any]:
+    shown = [
+        {"path": item.name if item.kind is not ItemKind.TASK else f"task:{item.name}", "intent": item.intent.value}
+        for item in items
+    ]
+    return {"items": [{**entry, "path": path.write(entry["path"])} for entry in shown]}
+
+
+def names(items: list[Item]) -> str:
+    """Return the first of some items, and how many more there are."""
+    more = f" +{len(items) - 1}" if len(items) > 1 else ""
+    return f"{show_name(items[0].kind, items[0].name)} ({items[0].intent.value}){more}"
+
+
+def claim_stale(repo: str, claim: LiveClaim, lease_until: int) -> Event:
+    """Return the event of a lease that is over."""
+    text = f"#{claim.token} {claim.holder} is stale: {names([item for _, item in claim.live()])}"
+    return Event(
+        f"{repo[:8]}-stale-{claim.token}-{lease_until}", "claim.stale", lease_until, claim.holder, text, _claim(claim)
+    )

@@ -1,0 +1,1 @@
+"""`git coord watch`: events as they happen, to the terminal, to a command, to a webhook."""
