@@ -34,15 +34,15 @@ class Process:
     block the other.
     """
 
-    def __init__(self, program: str, argv: list[str], env: Mapping[str, str]) -> None:
-        """Start the program; raises OSError when it cannot be started."""
+    def __init__(self, program: str, argv: list[str], env: Mapping[str, str], keep: int | None = None) -> None:
+        """Start the program; it shares the descriptor `keep`. Raises OSError when it cannot be started."""
         self.owner = os.getpid()
         self.err = bytearray()
         self._out = bytearray()
         self._input = bytearray()
         self._closing = False
         self.code: int | None = None
-        self.pid, self._stdin, self._stdout, self._stderr = _spawn(program, argv, env)
+        self.pid, self._stdin, self._stdout, self._stderr = _spawn(program, argv, env, keep)
         self._pidfd = _pidfd(self.pid)
         self._poll = select.poll()
         for fd in (self._stdout, self._stderr):
@@ -220,7 +220,7 @@ def found(program: str, env: Mapping[str, str]) -> str:
     raise FileNotFoundError(errno.ENOENT, f"{program} is not on PATH")
 
 
-def _spawn(program: str, argv: list[str], env: Mapping[str, str]) -> tuple[int, int, int, int]:
+def _spawn(program: str, argv: list[str], env: Mapping[str, str], keep: int | None) -> tuple[int, int, int, int]:
     """Return the child's pid and our ends of its three pipes."""
     fds: list[int] = []
     try:
@@ -228,6 +228,9 @@ def _spawn(program: str, argv: list[str], env: Mapping[str, str]) -> tuple[int, 
             fds.extend(_above_stderr(fd) for fd in os.pipe())
         theirs = (fds[0], fds[3], fds[5])
         actions = [(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in enumerate(theirs)]
+        if keep is not None:
+            # Under another number: onto itself it would stay closed on exec, with some C libraries.
+            actions.append((os.POSIX_SPAWN_DUP2, keep, 3 if keep != 3 else 4))
         pid = _posix_spawn(program, argv, env, actions)
     except BaseException:
         for fd in fds:

@@ -101,7 +101,7 @@ def open_app(
     git = location.git(env, begun=begun)
     config = git.config()
     clock = clock or SystemClock()
-    plain = GitStore(git, location.object_format, sleep=clock.sleep)
+    plain = GitStore(git, location.object_format, sleep=clock.sleep, common_dir=location.common_dir)
     store = RefCache(plain)
     files = CoordFiles(os.path.join(location.common_dir, "coord"), os.path.join(location.git_dir, "coord"))
     name = remote_name(config)

@@ -106,11 +106,11 @@ class Git:
         if tuple(args) not in self._begun:
             self._begun[tuple(args)] = self.start(args)
 
-    def start(self, args: Sequence[str], *, env: Mapping[str, str] | None = None) -> Process:
-        """Start git and return the process, for those that talk with it for longer."""
+    def start(self, args: Sequence[str], *, env: Mapping[str, str] | None = None, keep: int | None = None) -> Process:
+        """Start git and return the process, for those that talk with it for longer; it shares the descriptor `keep`."""
         argv = ["git", *(() if self.cwd is None else ("-C", self.cwd)), *args]
         try:
-            return Process(self._found(), argv, self.env if env is None else self.env | dict(env))
+            return Process(self._found(), argv, self.env if env is None else self.env | dict(env), keep)
         except OSError as error:
             raise CoordError(Kind.ERROR, f"git cannot be started: {error.strerror}") from error
 

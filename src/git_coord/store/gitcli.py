@@ -20,6 +20,7 @@ from .codec import pack
 from .git import Git, first_words
 from .interface import ABSENT, RefUpdate, Swap, TreeRow
 from .refnames import Ref
+from .slots import Slots
 from .talk import CatFile, UpdateRef
 
 _PATIENCE = 1.0
@@ -36,13 +37,22 @@ class GitStore:
     Not for two threads at once. May be used after a fork: each process then has its own.
     """
 
-    def __init__(self, git: Git, algorithm: str, *, sleep: Callable[[float], None] = time.sleep) -> None:
-        """Start nothing yet."""
+    def __init__(
+        self,
+        git: Git,
+        algorithm: str,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+        common_dir: str | None = None,
+    ) -> None:
+        """Start nothing yet; in `common_dir` a process notes what it moves: its locks are known when it dies."""
         self.git = git
         self._algorithm = algorithm
         self._sleep = sleep
         self._objects = CatFile(git)
-        self._refs = UpdateRef(git, "0" * (40 if algorithm == "sha1" else 64))
+        self._refs = UpdateRef(
+            git, "0" * (40 if algorithm == "sha1" else 64), None if common_dir is None else Slots(common_dir)
+        )
 
     @property
     def algorithm(self) -> str:
@@ -134,6 +144,8 @@ class GitStore:
         deadline = time.monotonic() + _PATIENCE
         while not self._refs.move(updates):
             verdict = self._verdict(updates)
+            if verdict is Swap.LOCKED and self._refs.heal():
+                continue
             if verdict is Swap.STALE or time.monotonic() >= deadline:
                 return verdict
             self._sleep(0.02 + os.urandom(1)[0] / 5000)  # jitter, so that two who collided do not again

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from git_coord.domain.ids import Oid
@@ -13,6 +13,7 @@ from git_coord.process import Process
 
 from .git import Git, first_words
 from .interface import ABSENT, RefUpdate
+from .slots import Slots
 
 _USAGE = 129
 """What git exits with when it does not know an option."""
@@ -29,9 +30,10 @@ class Info(NamedTuple):
 class Conversation:
     """A git process started when first needed, and again after it ended or after a fork."""
 
-    def __init__(self, git: Git, args: Sequence[str]) -> None:
-        """Remember what to run."""
+    def __init__(self, git: Git, args: Sequence[str], keep: Callable[[], int | None] = lambda: None) -> None:
+        """Remember what to run; `keep` names a descriptor that the process is to have too."""
         self._git = git
+        self._keep = keep
         self._args = args
         self._process: Process | None = None
 
@@ -42,7 +44,7 @@ class Conversation:
             self._process.forget()
             self._process = None
         if self._process is None or self._process.code is not None:
-            self._process = self._git.start(self._args)
+            self._process = self._git.start(self._args, keep=self._keep())
         return self._process
 
     def ended(self) -> tuple[int, str]:
@@ -131,10 +133,12 @@ def _unreadable(words: str) -> CoordError:
 class UpdateRef:
     """`git update-ref --stdin`, a transaction at a time, never a reflog."""
 
-    def __init__(self, git: Git, zero: str) -> None:
+    def __init__(self, git: Git, zero: str, slots: Slots | None) -> None:
         """Start nothing yet; `zero` is the id of nothing in this repository's hash."""
         self._zero = zero
-        self._conversation = Conversation(git, ["-c", "core.logAllRefUpdates=false", "update-ref", "--stdin", "-z"])
+        self._slots = slots
+        args = ["-c", "core.logAllRefUpdates=false", "update-ref", "--stdin", "-z"]
+        self._conversation = Conversation(git, args, (lambda: None) if slots is None else slots.held)
         self.words = ""
         """What git said of the last transaction that failed: for people only."""
 
@@ -144,15 +148,27 @@ class UpdateRef:
 
     def move(self, updates: Iterable[RefUpdate]) -> bool:
         """Move all refs or none; False when git would not, whatever the reason."""
-        commands = ["start", *(self._command(update) for update in updates), "prepare", "commit"]
+        moves = list(updates)
+        commands = ["start", *(self._command(update) for update in moves), "prepare", "commit"]
         process = self._conversation.process()
+        if self._slots is not None:
+            self._slots.note(moves)
         # Sent whole: however we end, git either has the commit or aborts at the end of its input.
         process.send(("\0".join(commands) + "\0").encode("ascii"))
         try:
-            return [process.line() for _ in range(3)] == [b"start: ok", b"prepare: ok", b"commit: ok"]
+            moved = [process.line() for _ in range(3)] == [b"start: ok", b"prepare: ok", b"commit: ok"]
         except EOFError:
-            self.words = self._conversation.ended()[1]
-            return False
+            code, self.words = self._conversation.ended()
+            moved = False
+            if code < 0 and self._slots is not None:
+                self._slots.heal_own()
+        if self._slots is not None:
+            self._slots.clear()
+        return moved
+
+    def heal(self) -> bool:
+        """Remove the ref locks of killed processes of ours; tell whether there were any."""
+        return self._slots is not None and self._slots.heal()
 
     def close(self) -> None:
         """End what was started."""
