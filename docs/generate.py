@@ -78,6 +78,12 @@ SHAPES = {
         '{"code", "resources": [{"path", "status": "free|mine|held|stale|unknown", "holder"}], "as_of"}; when somebody '
         'holds it also "held", "intent", "token", "confirmed", "purpose", "claimed_at", "lease_until", "holder_stale"'
     ),
+    "preflight": (
+        '{"code", "decision": "go|wait|ask", "reasons": [{"kind", "text", "agent"}], "branch", "dirty", '
+        '"agents": [AGENT], "shared_with", "worktree", "resources": [{"changed", and the fields of check: "path", '
+        '"status", "holder", "held", "intent", "token", "confirmed", "purpose", "claimed_at", "lease_until", '
+        '"holder_stale"}], "next", "as_of"}'
+    ),
     "status": ('{"agents": [AGENT], "claims": [CLAIM], "waiting", "posts": [POST], "synced_at", "as_of", "warnings"}'),
     "presence": '{"agents": [AGENT], "as_of"}',
     "posts": '{"posts": [POST], "as_of"}',

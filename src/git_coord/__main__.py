@@ -7,7 +7,9 @@ import os
 import sys
 from typing import NoReturn
 
-HASTY = frozenset(("break", "check", "claim", "log", "post", "posts", "presence", "release", "renew", "status", "sync"))
+HASTY = frozenset(
+    ("break", "check", "claim", "log", "post", "posts", "preflight", "presence", "release", "renew", "status", "sync")
+)
 """Commands that look at the repository whatever their arguments say: git is asked while Python imports them."""
 
 

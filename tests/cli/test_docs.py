@@ -81,6 +81,7 @@ LINES = {
     "claim, refused": (["claim", "held"], 3),
     "release, renew, break": (["renew", "--all"], 0),
     "check": (["check", "held"], 3),
+    "preflight": (["preflight", "held"], 3),
     "status": (["status"], 0),
     "presence": (["presence"], 0),
     "posts": (["posts"], 0),

@@ -55,13 +55,13 @@ def command(
     now = query.picture(app.coord)
     answers = query.check(app.coord, items, now)
     if output.is_json:
-        rows = [_object(answer, answer.status) for answer in answers]
+        rows = [answer_object(answer, answer.status) for answer in answers]
         worst = _worst(answers)
         output.object(
             {"resources": rows, "as_of": render.as_of_stamp(age, now.now), "code": _code(worst)}, ok=worst == 0
         )
     else:
-        output.lines([*_lines(answers, now), render.as_of(age, app.remote_name)])
+        output.lines([*answer_lines(answers, now), render.as_of(age, app.remote_name)])
     return _worst(answers)
 
 
@@ -74,7 +74,8 @@ def _code(worst: int) -> str:
     return {0: "ok", Kind.CONFLICT.exit_status: "conflict", Kind.STALE.exit_status: "stale"}[worst]
 
 
-def _object(answer: query.Checked, status: str) -> dict[str, Any]:
+def answer_object(answer: query.Checked, status: str) -> dict[str, Any]:
+    """Return what was found of one resource as `--json` shows it."""
     entry = _nobody(answer.asked, status)
     if answer.held is not None and answer.item is not None:
         shown = render.claim_object(answer.held)
@@ -89,7 +90,8 @@ def _nobody(asked: Item, status: str = "unknown") -> dict[str, Any]:
     return {"path": render.item_object(asked)["path"], "status": status, "holder": None}
 
 
-def _lines(answers: list[query.Checked], now: query.Picture) -> list[str]:
+def answer_lines(answers: list[query.Checked], now: query.Picture) -> list[str]:
+    """Return an aligned line for each resource."""
     width = max(len(render.shown(answer.asked)) for answer in answers)
     rows = [f"{answer.status:5} {render.shown(answer.asked):{width}}{_holder(answer, now)}" for answer in answers]
     return [row.rstrip() for row in rows]
@@ -112,7 +114,7 @@ def _unknown(app: App, output: Output, items: tuple[Item, ...], trouble: CoordEr
     step = f"git coord check {' '.join(render.typed(item, app.location.prefix) for item in items)} --local"
     old = query.check(app.coord, items) if app.coord.head is not None else []
     if output.is_json:
-        rows = [_object(answer, "unknown") for answer in old] or [_nobody(item) for item in items]
+        rows = [answer_object(answer, "unknown") for answer in old] or [_nobody(item) for item in items]
         fields = {"code": "unknown", "message": trouble.message, "next": step, "resources": rows}
         output.object({**fields, "as_of": render.as_of_stamp(age, app.coord.clock.now())}, ok=False)
         return Kind.UNKNOWN.exit_status

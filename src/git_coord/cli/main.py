@@ -23,6 +23,7 @@ COMMANDS = {
     "release": "give claims back, whole or in part",
     "renew": "renew leases and pins",
     "break": "free somebody's claims, with a policy key",
+    "preflight": "look around before work: go, wait, or ask",
     "check": "say who holds something: free, mine, held, stale",
     "status": "show agents, claims and posts",
     "log": "show what the ledger placed",

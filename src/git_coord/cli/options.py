@@ -11,6 +11,7 @@ from git_coord.app import App, open_app
 from git_coord.domain.ids import is_agent
 from git_coord.errors import CoordError, Kind
 from git_coord.service.beat import note_beat
+from git_coord.service.here import note_here
 
 from .output import Output
 from .shared import HELP, common
@@ -34,6 +35,7 @@ def means(as_json: bool, agent: str | None, *, offline: bool = False, tells: boo
     app.coord.progress = output.progress
     if app.config.get("coord.repo") is not None:
         note_beat(app.coord)
+        note_here(app.coord)
         if tells:
             _tell_unread(app, output)
     return app, output

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from git_coord.app import App
+from git_coord.domain.text import escape_for_display
 from git_coord.domain.timestamps import format_stamp
 from git_coord.errors import CoordError, Kind
 from git_coord.service.cursor import Cursor, encode
@@ -127,7 +128,7 @@ class Watch:
                 "at": format_stamp(event.at),
                 "agent": event.agent,
                 **event.data,
-                "message": event.text,
+                "message": escape_for_display(event.text),
                 "cursor": encode(follower.cursor),
             }
             for sink in self._sinks:

@@ -1,0 +1,129 @@
+"""`git coord preflight`: one look before work: go, wait, or ask."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from git_coord.app import App
+from git_coord.domain.items import Intent, Item, ItemKind
+from git_coord.errors import CoordError, Kind
+from git_coord.service.preflight import ASK, GO, Preflight, look_around
+from git_coord.service.remote_ledger import ROSTER_FAMILIES
+from git_coord.service.sync import freshen
+
+from . import options, render, resources
+from .check_command import answer_lines, answer_object
+from .status_command import agent_line, agent_object
+
+SHOWN = 6
+"""Changed files named for people, at most."""
+EXIT = {GO: 0, "wait": Kind.CONFLICT.exit_status, ASK: Kind.STALE.exit_status}
+
+
+@click.command("preflight", context_settings=options.HELP)
+@click.argument("resource", nargs=-1, metavar="[PATH]")
+@resources.glob
+@options.local
+@options.common
+def command(resource: tuple[str, ...], globs: tuple[str, ...], is_local: bool, as_json: bool, agent: str | None) -> int:
+    """Look around before work on PATHs: branch and changed files, who is here, what is in the way; then decide.
+
+    Exit 0 go; 3 wait: a path, or a file changed here, is held (8 if a maintainer blocked it); 7 ask a person: a
+    holder's lease is over, another live agent works in this checkout, or this session is not the agent's current one;
+    5 unknown: the remote cannot be asked.
+    """
+    app, output = options.means(as_json, agent)
+    items = resources.plain_items(app, resource, globs)
+    try:
+        age = freshen(app.coord, is_local=is_local, families=ROSTER_FAMILIES)
+    except CoordError as trouble:
+        if trouble.kind is not Kind.UNKNOWN:
+            raise
+        step = " ".join(["git coord preflight", *_typed(app, items), "--local"])
+        raise CoordError(trouble.kind, trouble.message, next=step, data={"decision": "unknown"}) from None
+    app.refresh_snapshot()
+    branch, dirty = app.branch(), app.worktree.uncommitted(["."])
+    found = look_around(app.coord, items, [Item(ItemKind.PATH, name, Intent.EDIT) for name in dirty])
+    steps = _steps(app, found, items)
+    if output.is_json:
+        output.object(
+            {
+                **_object(found),
+                "branch": branch,
+                "dirty": [render.json_name(name) for name in dirty],
+                "next": steps[0] if steps else None,
+                "worktree": _worktree(app) if found.shared_with else None,
+                "as_of": render.as_of_stamp(age, found.now.now),
+            },
+            ok=found.decision == GO,
+        )
+    else:
+        output.lines([*_lines(found, branch, dirty, steps), render.as_of(age, app.remote_name)])
+    return _exit(found)
+
+
+def _exit(found: Preflight) -> int:
+    blocked = any(reason.kind == "blocked" for reason in found.reasons)
+    return Kind.BLOCKED.exit_status if blocked else EXIT[found.decision]
+
+
+def _object(found: Preflight) -> dict[str, Any]:
+    kinds = {kind.exit_status: kind.code for kind in Kind}
+    rows = [answer_object(answer, answer.status) | {"changed": False} for answer in found.asked]
+    rows += [answer_object(answer, answer.status) | {"changed": True} for answer in found.changed]
+    return {
+        "code": kinds.get(_exit(found), "ok"),
+        "decision": found.decision,
+        "reasons": [reason._asdict() for reason in found.reasons],
+        "agents": [agent_object(seen, found.now.now) for seen in found.here],
+        "shared_with": [seen.agent for seen in found.shared_with],
+        "resources": rows,
+    }
+
+
+def _lines(found: Preflight, branch: str | None, dirty: list[str], steps: list[str]) -> list[str]:
+    more = f"  +{len(dirty) - SHOWN}" if len(dirty) > SHOWN else ""
+    changed = f"{len(dirty)} changed: {'  '.join(dirty[:SHOWN])}{more}" if dirty else "nothing changed"
+    rows = [("branch", f"{branch or 'detached'}, {changed}")]
+    rows += [("here", agent_line(seen, found.now.now)) for seen in found.here] or [("here", "nobody else")]
+    if answers := [*found.asked, *found.changed]:
+        rows += [("paths", line) for line in answer_lines(answers, found.now)]
+    rows += [(found.decision, reason.text) for reason in found.reasons] or [(GO, "")]
+    rows += [("next", step) for step in steps]
+    titles = [title if i == 0 or title != rows[i - 1][0] else "" for i, (title, _) in enumerate(rows)]
+    return [f"{title:9} {text}".rstrip() for title, (_, text) in zip(titles, rows, strict=True)]
+
+
+def _steps(app: App, found: Preflight, items: tuple[Item, ...]) -> list[str]:
+    """Return the commands to go on with, the most useful first."""
+    steps = []
+    named: set[str] = set()
+    for reason in found.reasons:
+        if reason.kind in ("held", "stale") and reason.agent is not None and reason.agent not in named:
+            named.add(reason.agent)
+            need = ", ".join(other.text.split(" is held")[0] for other in found.reasons if other.agent == reason.agent)
+            steps.append(f"git coord post --to {reason.agent} {render.quoted([f'need {need}'[:400]])}")
+    if found.shared_with:
+        steps.append(_worktree(app))
+    if any(reason.kind == "session" for reason in found.reasons):
+        steps.append("git coord rejoin")
+    if found.decision == GO and items:
+        steps.append(" ".join(["git coord claim", *_typed(app, items)]))
+    return steps
+
+
+def _typed(app: App, items: tuple[Item, ...]) -> list[str]:
+    return [render.typed(item, app.location.prefix) for item in items]
+
+
+def _worktree(app: App) -> str:
+    """Return the line that gives the agent a checkout of its own, beside this one, on a branch of its own."""
+    top, name = app.location.top or app.location.common_dir, str(app.coord.me.agent)
+    for suffix in ("", *(f"-{n}" for n in range(2, 100))):
+        folder, branch = f"{top}-{name}{suffix}", f"{name}{suffix}"
+        if not os.path.exists(folder) and not app.git.run(["branch", "--list", branch], check=False).out:
+            break
+    return f"git worktree add -b {branch} {render.quoted([folder])}"

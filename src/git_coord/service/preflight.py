@@ -1,0 +1,82 @@
+"""The look around before work: who is here, what is in the way, and whether to go, wait, or ask a person."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from git_coord.domain.items import Item, show_name
+from git_coord.domain.text import escape_for_display
+
+from .checkout import neighbours
+from .context import Coord
+from .presence import Seen, roster
+from .query import Checked, Picture, check, picture
+
+GO, WAIT, ASK = "go", "wait", "ask"
+
+
+class Reason(NamedTuple):
+    """Why not to go: "held", "blocked", "stale", "shared" (checkout), "session"; in words, and whose doing it is."""
+
+    kind: str
+    text: str
+    agent: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Preflight:
+    """What was found; `asked` are the items named, `changed` the uncommitted files that somebody else holds."""
+
+    decision: str
+    reasons: list[Reason]
+    here: list[Seen]
+    shared_with: list[Seen]
+    asked: list[Checked]
+    changed: list[Checked]
+    now: Picture
+
+
+def look_around(coord: Coord, items: Sequence[Item], changed: Sequence[Item]) -> Preflight:
+    """Decide from the local view.
+
+    1. Held by who is alive: wait. 2. A lease that is over, a shared checkout, a session that is not the agent's current
+    one: ask, because whatever a program did next could be wrong. 3. Else go.
+    """
+    now, everybody = picture(coord), roster(coord)
+    me = coord.identity.agent if coord.identity else None
+    asked = check(coord, items, now)
+    foreign = [found for found in check(coord, changed, now) if found.status not in ("free", "mine")]
+    shared = neighbours(coord, everybody) if me is not None else []
+    reasons = [reason for found in asked if (reason := _in_the_way(found, "")) is not None]
+    reasons += [reason for found in foreign if (reason := _in_the_way(found, ", changed here,")) is not None]
+    reasons += [Reason("shared", f"{seen.agent} is at work in this checkout too", seen.agent) for seen in shared]
+    reasons += _session(coord)
+    here = [seen for seen in everybody if seen.agent != me and seen.is_live]
+    return Preflight(_decision(reasons), reasons, here, shared, asked, foreign, now)
+
+
+def _decision(reasons: Sequence[Reason]) -> str:
+    kinds = {reason.kind for reason in reasons}
+    return WAIT if kinds & {"held", "blocked"} else ASK if kinds else GO
+
+
+def _in_the_way(found: Checked, remark: str) -> Reason | None:
+    if found.status in ("free", "mine"):
+        return None
+    name = escape_for_display(show_name(found.asked.kind, found.asked.name))
+    holder = found.held.claim.holder if found.held is not None else None
+    words = {"held": f"is held by {holder}", "stale": f"is held by {holder}, whose lease is over"}
+    return Reason(found.status, f"{name}{remark} {words.get(found.status, f'is {found.status}')}", holder)
+
+
+def _session(coord: Coord) -> list[Reason]:
+    if coord.identity is None:
+        return []
+    member = coord.known.state.agents.get(coord.me.agent)
+    if member is None:
+        return [Reason("session", f"{coord.me.agent} has not joined", None)]
+    if member.session != coord.me.session:
+        return [Reason("session", f"{coord.me.agent} is at work in another session", None)]
+    return []
