@@ -16,7 +16,8 @@ no_base='"base":{"default":null,"head":null,"upstream":null}'
 
 key() { cut -d ' ' -f 1,2 "$work/keys/$1.pub"; }
 sha256() { if command -v sha256sum > "$work/log"; then sha256sum; else shasum -a 256; fi; }
-stamp() { printf '2026-01-01T00:%02d:00Z' "$1"; }
+stamp() { printf '2026-01-01T%02d:%02d:00Z' $(($1 / 60)) $(($1 % 60)); }
+nonce() { printf %032x "$1"; }
 object() { printf '%s\n' "$@" | sort | paste -sd , - | sed 's/.*/{&}/'; } # members, in any order
 signature() { ssh-keygen -q -Y sign -n "${2:-git-coord}" -f "$work/keys/$1" 2> "$work/log"; } # KEY [NAMESPACE]
 sign() { tee "$work/statement" && signature "$@" < "$work/statement"; }
@@ -24,8 +25,8 @@ put() { git update-index --add --cacheinfo "100644,$(git hash-object -w --stdin)
 drop() { git rm -rqf --cached -- "$1"; }
 common() { # AGENT SEQ MINUTE NONCE: what every statement has, a member a line
 	eval "session=\$session_$1"
-	printf '%s\n' '"v":1' "\"repo\":\"$repo\"" "\"agent\":\"$1\"" "\"session\":\"$session\"" "\"seq\":$2"
-	printf '%s\n' "\"at\":\"$(stamp "$3")\"" "\"nonce\":\"$(printf %032x "$4")\"" "\"head\":${head:+\"}${head:-null}${head:+\"}"
+	printf '%s\n' '"v":2' "\"repo\":\"$repo\"" "\"agent\":\"$1\"" "\"session\":\"$session\"" "\"seq\":$2"
+	printf '%s\n' "\"at\":\"$(stamp "$3")\"" "\"nonce\":\"$(nonce "$4")\"" "\"head\":${head:+\"}${head:-null}${head:+\"}"
 }
 op() { # AGENT KEY KIND MEMBER...: operation number $n of the ledger; its number is also its seq, minute and nonce
 	n=$((n + 1))
@@ -42,19 +43,29 @@ op() { # AGENT KEY KIND MEMBER...: operation number $n of the ledger; its number
 counts() { # what every operation changes: the author's file (after a join) and the counters
 	eval "keys=\${keys_$agent-} session=\$session_$agent"
 	[ -z "$keys" ] || object "\"keys\":[$keys]" "\"seq\":$n" "\"session\":\"$session\"" | put "agents/$agent"
-	object "\"at\":\"$(stamp "$minute")\"" "\"ops\":$n" '"queue":0' "\"token\":$token" | put counters
+	object "\"at\":\"$(stamp "$minute")\"" "\"ops\":$n" "\"queue\":$queue" "\"token\":$token" | put counters
 }
-claim() { # AGENT ITEMS STAMPS NOT_AFTER
+claim() { # AGENT ITEMS STAMPS NOT_AFTER [WAIT_UNTIL]
 	eval "signer=\$signer_$1"
 	op "$1" "$signer" claim "$no_base" "\"items\":[$2]" '"lease":"standard"' "\"not_after\":$4" '"purpose":"a \"story\""' \
-		"\"stamps\":$3" '"ttl":7200'
+		"\"stamps\":$3" '"ttl":7200' "\"wait_until\":${5:-null}"
+}
+grant() { # HOLDER OP STAMPS UNATTENDED: what a new claim gets from the ledger, dated as the operation being placed
+	token=$((token + 1))
+	object "\"at\":\"$(stamp "$minute")\"" "\"holder\":\"$1\"" "\"op\":\"$(nonce "$2")\"" "\"stamps\":$3" \
+		"\"token\":$token" "\"unattended\":$4" | put "claims/0/$token/grant"
 }
 granted() { # STAMPS
-	token=$((token + 1))
-	object "\"at\":\"$(stamp "$minute")\"" "\"holder\":\"$agent\"" "\"op\":\"$(printf %032x "$n")\"" "\"stamps\":$1" \
-		"\"token\":$token" | put "claims/0/$token/grant"
+	grant "$agent" "$n" "$1" false
 	put "claims/0/$token/claim" < "$work/record"
 }
+release() { # AGENT CLAIM ITEMS [TO [LANDED]]
+	eval "signer=\$signer_$1"
+	op "$1" "$signer" release '"reason":"done"' "\"targets\":[{\"claim\":\"$(nonce "$2")\",\"items\":$3}]" "\"to\":${4:-null}" \
+		"\"landed\":${5:-null}"
+}
+waits() { queue=$((queue + 1)) && put "waiting/0/$queue" < "$work/record"; }
+copied() { git cat-file blob ":$1" > "$work/copied" && put "$2" < "$work/copied"; } # FROM TO
 step() { # NAME LINE...: commit what the index holds under this message, and write it down
 	export GIT_AUTHOR_DATE="@$((1767225600 + newest * 60)) +0000"
 	export GIT_COMMITTER_DATE="$GIT_AUTHOR_DATE"
@@ -78,14 +89,14 @@ turns() { # AGENT...: in the order in which a commit on $head places their opera
 story() {
 	git init -q --object-format="$format" "$work/$format" && cd "$work/$format"
 	rm -rf "${out:?}/$format" && mkdir -p "$work/new"
-	n=0 token=0 newest=0 placed=0 head='' at='' session_alpha=alpha-1 session_beta=beta-1
+	n=0 token=0 queue=0 newest=0 placed=0 head='' at='' session_alpha=alpha-1 session_beta=beta-1
 	keys_alpha='' keys_beta='' signer_alpha=alpha signer_beta=beta
 	blob=$(echo hello | git hash-object --stdin)
 
 	op alpha policy policy "\"admins\":[\"$(key policy)\"]" '"fold":"none"' '"join":"open"' '"listed":[]' \
 		'"max_lease":604800' '"skew":60' '"takeover":"gated"' '"void":[]'
 	put policy < "$work/record"
-	object '"fold":"none"' "\"repo\":\"$repo\"" '"skew":60' '"v":1' | put format
+	object '"fold":"none"' "\"repo\":\"$repo\"" '"skew":60' '"v":2' | put format
 	counts
 	step 01-root "alpha begins ledger $repo"
 
@@ -106,12 +117,12 @@ story() {
 	claim beta '{"intent":"read","path":"free"},{"intent":"read","path":"lib/x"}' '[]' null && counts
 	step 05-claim-refused 'beta is refused claim free (read) +1: alpha #1'
 
-	op alpha alpha release '"reason":""' "\"targets\":[{\"claim\":\"$(printf %032x 4)\",\"items\":[1,3]}]"
-	put claims/0/1/cut-000000000006 < "$work/record" && counts
+	release alpha 4 '[1,3]'
+	put claims/0/1/cut-000000000006-0000 < "$work/record" && counts
 	step 06-part-released 'alpha releases #1 docs/\u00e9 +1'
 
 	claim alpha '{"intent":"read","path":"src/a.py"}' null null
-	put claims/0/1/cut-000000000007 < "$work/record" && granted "$stamps" && counts
+	put claims/0/1/cut-000000000007-0000 < "$work/record" && granted "$stamps" && counts
 	step 07-claim-replaces-item '#2 alpha claims src/a.py (read)'
 
 	op alpha alpha renew "\"claims\":[{\"claim\":\"$(printf %032x 4)\",\"pins\":[null,\"$blob\",null,null],\"stamps\":[]}]" \
@@ -131,7 +142,7 @@ story() {
 	drop "claims/0/$token_beta" && counts
 	step 10-cancelled "beta cancels #$token_beta"
 
-	op alpha alpha release '"reason":"done"' "\"targets\":[{\"claim\":\"$(printf %032x 7)\",\"items\":null}]"
+	release alpha 7 null
 	drop claims/0/2 && counts
 	step 11-released 'alpha releases #2'
 
@@ -167,13 +178,114 @@ story() {
 
 	claim alpha '{"intent":"edit","path":"a"}' null "\"$(stamp 16)\"" && counts
 	step 18-too-late 'alpha is refused claim a (edit): too late'
+
+	op alpha policy policy "\"admins\":[\"$(key policy)\"]" '"fold":"none"' '"join":"listed"' \
+		"\"listed\":[{\"agent\":null,\"key\":\"$(key stranger)\"}]" '"max_lease":604800' '"skew":60' '"takeover":"gated"' \
+		"\"void\":[]"
+	put policy < "$work/record" && counts
+	step 19-policy 'alpha sets the policy'
+}
+
+living() { # the second half: waiting, handing over, tasks, what is landed, takeover
+	claim alpha '{"intent":"edit","path":"x"},{"branch":"main","intent":"edit"}' '[]' null
+	granted '[]' && counts
+	step 20-branch-claimed '#5 alpha claims x (edit) +1'
+
+	claim beta '{"intent":"edit","path":"x/y"}' null null "\"$(stamp 40)\""
+	waits && counts
+	step 21-queued 'beta waits for x/y (edit): alpha #5'
+
+	claim alpha '{"intent":"edit","path":"x/y/z"}' '[]' null
+	granted '[]' && counts
+	step 22-holder-is-not-kept-off '#6 alpha claims x/y/z (edit)'
+
+	release alpha 23 null
+	drop claims/0/6 && counts
+	step 23-still-in-the-way 'alpha releases #6'
+
+	release alpha 21 '[0]'
+	put claims/0/5/cut-000000000025-0000 < "$work/record"
+	grant beta 22 '[]' true && copied waiting/0/1 claims/0/7/claim && drop waiting && counts
+	step 24-served 'alpha releases #5 x; #7 beta is granted x/y (edit)'
+
+	release beta 22 null '"alpha"'
+	grant alpha 26 '[]' true && copied claims/0/7/claim claims/0/8/claim && drop claims/0/7
+	put claims/0/8/handed-000000000026-0000 < "$work/record" && counts
+	step 25-handed-over 'beta hands #7 to alpha as #8'
+
+	op beta beta block '"reason":"no key"' '"tasks":["E-1","E-2/3"]'
+	put blocked/000000000027 < "$work/record" && counts
+	step 26-blocked 'beta blocks task:E-1 +1'
+
+	claim alpha '{"intent":"edit","task":"E-1/2"}' '[]' null && counts
+	step 27-claim-of-blocked 'alpha is refused claim task:E-1/2 (edit): blocked'
+
+	op alpha "$signer_alpha" unblock "\"blocks\":[\"$(nonce 27)\"]" '"reason":""'
+	drop blocked && counts
+	step 28-unblocked 'alpha unblocks task:E-1 +1'
+
+	release alpha 26 null null "{\"branch\":\"topic\",\"commit\":\"$head\",\"paths\":[{\"blob\":\"$blob\",\"path\":\"x/y\"}],\"until\":\"main\"}"
+	put claims/0/8/settling < "$work/record" && counts
+	step 29-landed 'alpha lands #8'
+
+	op beta beta settle "\"claims\":[\"$(nonce 26)\"]" "\"commit\":\"$head\""
+	drop claims/0/8 && counts
+	step 30-settled 'beta settles #8'
+
+	claim alpha '{"intent":"read","path":"p"},{"intent":"read","path":"q"},{"intent":"edit","path":"r"}' '[]' null
+	granted '[]' && counts
+	step 31-three '#9 alpha claims p (read) +2'
+
+	claim beta '{"intent":"read","path":"p"}' '[]' null
+	granted '[]' && counts
+	step 32-another-reader '#10 beta claims p (read)'
+
+	claim alpha '{"intent":"edit","path":"p"}' '[]' null "\"$(stamp 60)\""
+	waits && counts
+	step 33-queued-for-more 'alpha waits for p (edit): beta #10'
+
+	claim beta '{"intent":"edit","path":"r"}' '[]' null "\"$(stamp 60)\"" && counts
+	step 34-deadlock 'beta is refused claim r (edit): deadlock'
+
+	release beta 33 null
+	drop claims/0/10 && copied waiting/0/2 claims/0/9/cut-000000000036-0001
+	grant alpha 34 '[]' true && copied waiting/0/2 claims/0/11/claim && drop waiting && counts
+	step 35-served-anew 'beta releases #10; #11 alpha is granted p (edit)'
+
+	release alpha 32 '[2]' '"beta"'
+	grant beta 37 '[]' true
+	copied claims/0/9/claim claims/0/12/claim && copied claims/0/9/cut-000000000036-0001 claims/0/12/cut-000000000036-0001
+	put claims/0/9/cut-000000000037-0000 < "$work/record" && put claims/0/12/handed-000000000037-0000 < "$work/record" && counts
+	step 36-part-handed-over 'alpha hands #9 r to beta as #12'
+
+	claim beta '{"intent":"edit","path":"q"}' '[]' null "\"$(stamp 50)\""
+	waits && counts
+	step 37-queued-in-vain 'beta waits for q (edit): alpha #9'
+
+	at=60
+	claim beta '{"intent":"edit","path":"s"}' '[]' null
+	drop waiting && granted '[]' && counts
+	step 38-dropped '#13 beta claims s (edit)'
+
+	at=200
+	takeover alpha 39 "$(stamp 180)" 7199 && counts
+	step 39-not-watched 'alpha is refused takeover s/t (edit) +1: not watched long enough'
+	takeover alpha 39 "$(stamp 180)" 7200
+	drop claims/0/13 && granted '[]' && counts
+	step 40-taken-over '#14 alpha takes over s/t (edit) +1: beta #13'
+	at=''
+}
+takeover() { # AGENT CLAIM LEASE_END UNCHANGED
+	eval "signer=\$signer_$1"
+	op "$1" "$signer" takeover "$no_base" '"items":[{"intent":"edit","path":"s/t"},{"intent":"read","task":"E-1"}]' '"lease":"standard"' \
+		'"purpose":""' '"reason":"silent"' '"stamps":null' '"ttl":7200' "\"claims\":[{\"beat\":null,\"claim\":\"$(nonce "$2")\",\"lease_end\":\"$3\",\"tip\":null,\"unchanged\":$4,\"witness\":null}]"
 }
 
 refuse() { cat > "$out/refused/$2" && echo "$1 $2" >> "$out/refused/list"; } # CLASS NAME, the record on stdin
 rejoin() { # [AGENT [HEAD [SEQ]]] then members that replace or join those of a good statement
 	object "\"agent\":\"${1:-alpha}\"" '"at":"2026-01-01T00:30:00Z"' "\"head\":${2:-\"$head\"}" "\"kind\":\"${4:-rejoin}\"" \
-		'"nonce":"00000000000000000000000000000030"' "\"repo\":\"${5:-$repo}\"" "\"seq\":${3:-30}" '"session":"alpha-3"' \
-		"${6:-\"v\":1}" ${7:+"$7"}
+		'"nonce":"00000000000000000000000000000090"' "\"repo\":\"${5:-$repo}\"" "\"seq\":${3:-90}" '"session":"alpha-3"' \
+		"${6:-\"v\":2}" ${7:+"$7"}
 }
 refusals() { # every one but the first differs from a placeable operation in one thing
 	rm -rf "$out/refused" && mkdir -p "$out/refused"
@@ -187,11 +299,11 @@ refusals() { # every one but the first differs from a placeable operation in one
 	good | sign alpha2 | awk '{ printf "%s\r\n", $0 }' | refuse record carriage-returns
 	good | sign alpha2 | sed '3s/$/ /' | refuse record blank-in-the-signature
 	good | sign alpha2 git | refuse signature wrong-namespace
-	{ rejoin '' '' 31 && good | signature alpha2; } | refuse signature of-another-statement
-	edited 's/"seq":30/&,"seq":30/' | refuse statement duplicate-key
-	edited 's/"seq":30/"seq":30.0/' | refuse statement float
-	edited 's/"seq":30/"seq":9007199254740992/' | refuse statement integer-of-2-to-the-53
-	edited 's/"seq":30/"seq":true/' | refuse statement boolean-as-number
+	{ rejoin '' '' 91 && good | signature alpha2; } | refuse signature of-another-statement
+	edited 's/"seq":90/&,"seq":90/' | refuse statement duplicate-key
+	edited 's/"seq":90/"seq":90.0/' | refuse statement float
+	edited 's/"seq":90/"seq":9007199254740992/' | refuse statement integer-of-2-to-the-53
+	edited 's/"seq":90/"seq":true/' | refuse statement boolean-as-number
 	edited 's/,/, /' | refuse statement blank-after-comma
 	edited 's/alpha-3/alpha\\u002d3/' | refuse statement needless-escape
 	edited 's/^{\("agent":"alpha"\),\(.*\)}$/{\2,\1}/' | refuse statement unsorted-keys
@@ -201,15 +313,23 @@ refusals() { # every one but the first differs from a placeable operation in one
 	edited 's/alpha-3/alpha 3/' | refuse statement blank-in-session
 	edited 's/,"session":"alpha-3"//' | refuse statement missing-field
 	with release '"reason":"\ud800"
-"targets":[{"claim":"00000000000000000000000000000004","items":null}]' | refuse statement lone-surrogate
+"landed":null
+"targets":[{"claim":"00000000000000000000000000000004","items":null}]
+"to":null' | refuse statement lone-surrogate
 	with release '"reason":"\u202e"
-"targets":[{"claim":"00000000000000000000000000000004","items":null}]' | refuse statement forbidden-code-point
+"landed":null
+"targets":[{"claim":"00000000000000000000000000000004","items":null}]
+"to":null' | refuse statement forbidden-code-point
 	with release '"reason":""
-"targets":[]' | refuse statement empty-list
+"landed":null
+"targets":[]
+"to":null' | refuse statement empty-list
 	with release '"reason":""
-"targets":[{"claim":"00000000000000000000000000000004","items":[1,1]}]' | refuse statement position-twice
+"targets":[{"claim":"00000000000000000000000000000004","items":[1,1]}]
+"landed":null
+"to":null' | refuse statement position-twice
 	for item in '"path":"./a"' '"path":"/a"' '"path":"a/"' '"path":"a/../b"' '"path":""' '"path":{"b64":"YQ=="}' \
-		'"path":"a","task":"a"' '"task":"a/"' '"path":"a\u0000"'; do
+		'"path":"a","task":"a"' '"task":"a/"' '"path":"a\u0000"' '"branch":"a..b"' '"branch":"a.lock/b"'; do
 		k=$((${k:-0} + 1))
 		with claim "$(claim_members "{\"intent\":\"edit\",$item}")" | refuse statement "item-spelling-$k"
 	done
@@ -217,9 +337,9 @@ refusals() { # every one but the first differs from a placeable operation in one
 	with claim "$(claim_members '{"intent":"write","path":"a"}')" | refuse statement unknown-intent
 	with claim "$(claim_members '{"intent":"edit","path":"a"},{"intent":"read","path":"a"}')" | refuse statement item-twice
 	with rejoin '"zeal":1' | refuse newer unknown-field
-	with takeover '"zeal":1' | refuse newer reserved-kind
-	rejoin '' '' '' '' '' '"v":2' | sign alpha2 | refuse newer version-2
-	with claim "$(claim_members '{"branch":"main","intent":"edit"}')" | refuse newer branch-item
+	with checkpoint '"zeal":1' | refuse newer reserved-kind
+	rejoin '' '' '' '' '' '"v":3' | sign alpha2 | refuse newer version-3
+	with claim "$(claim_members '{"host":"main","intent":"edit"}')" | refuse newer host-item
 	rejoin '' '' '' '' 00000000-0000-4000-8000-000000000002 | sign alpha2 | refuse place other-ledger
 	rejoin '' null | sign alpha2 | refuse place no-head
 	rejoin '' '' 19 | sign alpha2 | refuse place seq-used
@@ -234,7 +354,7 @@ refusals() { # every one but the first differs from a placeable operation in one
 	rejoin beta '' '' break '' '' '"claims":["00000000000000000000000000000004"]
 "reason":""' | sign beta | refuse place break-not-by-policy-key
 }
-claim_members() { printf '%s\n' "$no_base" "\"items\":[$1]" '"lease":"quick"' '"not_after":null' '"purpose":""' '"stamps":null' '"ttl":60'; }
+claim_members() { printf '%s\n' "$no_base" "\"items\":[$1]" '"lease":"quick"' '"not_after":null' '"purpose":""' '"stamps":null' '"ttl":60' '"wait_until":null'; }
 
-for format in sha256 sha1; do story; done # then refused records, at the end of the sha1 story
+for format in sha256 sha1; do story && living; done # then refused records, at the end of the sha1 story
 refusals

@@ -74,8 +74,8 @@ def test_each_kind_is_read_only_where_it_belongs() -> None:
 
 
 def test_a_newer_version_is_said_to_be_needed() -> None:
-    data = canonical.dumps(json.loads(to_bytes(presence())) | {"v": 2})
-    assert refusal(data, Presence) == "statement version 2 needs a newer git coord (this one reads 1)"
+    data = canonical.dumps(json.loads(to_bytes(presence())) | {"v": 1})
+    assert refusal(data, Presence) == "statement version 1 needs a newer git coord (this one reads 2)"
 
 
 def test_posts_and_commits_are_listed_once() -> None:

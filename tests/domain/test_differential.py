@@ -101,6 +101,19 @@ LIMITS = [
     ("claim", "items", lambda n: [{"intent": "edit", "path": str(i)} for i in range(n)], 5000),
     ("release", "targets", lambda n: [{"claim": f"{i:032x}", "items": None} for i in range(n)], 5000),
     ("break", "claims", lambda n: [f"{i:032x}" for i in range(n)], 5000),
+    ("settle", "claims", lambda n: [f"{i:032x}" for i in range(n)], 5000),
+    ("block", "tasks", lambda n: [f"T-{i}" for i in range(n)], 256),
+    ("unblock", "blocks", lambda n: [f"{i:032x}" for i in range(n)], 256),
+    (
+        "takeover",
+        "claims",
+        lambda n: [
+            {"beat": None, "lease_end": format_stamp(0), "tip": None, "unchanged": 0, "witness": None}
+            | {"claim": f"{i:032x}"}
+            for i in range(n)
+        ],
+        5000,
+    ),
     ("policy", "admins", lambda n: [key_text("x", i) for i in range(n)], 64),
     ("policy", "listed", lambda n: [{"agent": None, "key": key_text("x", 0)}] * n, 256),
     ("policy", "void", lambda n: [f"{i:040x}" for i in range(n)], 256),

@@ -159,6 +159,7 @@ def test_other_task_ids_are_refused(task):
         ("path:*", "", True, (ItemKind.PATH, "*")),
         ("task:E/1", "src", False, (ItemKind.TASK, "E/1")),
         ("task:E/1", "src", True, (ItemKind.TASK, "E/1")),
+        ("branch:release/1.x", "src", True, (ItemKind.BRANCH, "release/1.x")),
         ("*", "", False, (ItemKind.PATH, "*")),
         ("*", "src", True, (ItemKind.GLOB, "src/*")),
         ("../**/x?", "src", True, (ItemKind.GLOB, "**/x?")),
@@ -173,7 +174,7 @@ def test_an_argument_is_relative_to_where_it_was_typed(text, prefix, glob, resul
 @pytest.mark.parametrize(
     ("text", "prefix", "glob", "message"),
     [
-        ("branch:main", "", False, "'branch:' is reserved for a later version"),
+        ("branch:a..b", "", False, "'a..b' is no name of a branch"),
         ("../../out", "src", False, "'src/../../out' leads out of the repository"),
         ("", "src", False, "a path cannot be empty; '.' is everything"),
         ("path:", "src", False, "a path cannot be empty; '.' is everything"),
@@ -210,11 +211,11 @@ def b64(raw: bytes) -> dict[str, str]:
     [
         ([], "an item is not an object"),
         (None, "an item is not an object"),
-        ({}, "an item needs exactly one of 'path', 'glob' and 'task'"),
-        ({"path": "a", "task": "a", "intent": "edit"}, "an item needs exactly one of 'path', 'glob' and 'task'"),
+        ({}, "an item needs exactly one of 'path', 'glob', 'task' and 'branch'"),
+        ({"path": "a", "task": "a", "intent": "edit"}, "an item needs exactly one of 'path', 'glob', 'task' and 'branch'"),
         (
-            {"branch": "main", "intent": "edit"},
-            "an item has 'branch', which this version does not know: a newer git coord is needed",
+            {"host": "main", "intent": "edit"},
+            "an item has 'host', which this version does not know: a newer git coord is needed",
         ),
         (
             {"path": "a", "intent": "edit", "x\n": 1},

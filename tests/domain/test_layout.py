@@ -6,6 +6,7 @@ import pytest
 from tests.domain.world import World, key_of, path, sealed
 
 from git_coord.domain import layout
+from git_coord.domain.loading import load_state
 from git_coord.domain.statements import Renewal, Stamp
 from git_coord.errors import CoordError, Kind
 
@@ -22,13 +23,13 @@ def world() -> World:
 
 def test_derived_files_are_one_line_of_canonical_json(world: World) -> None:
     files = world.files()
-    assert files["format"] == (b'{"fold":"case+nfc","repo":"00000000-0000-4000-8000-000000000001","skew":60,"v":1}\n')
+    assert files["format"] == (b'{"fold":"case+nfc","repo":"00000000-0000-4000-8000-000000000001","skew":60,"v":2}\n')
     key = key_of("alpha").encode()
     assert files["agents/alpha"] == b'{"keys":[{"from":2,"key":"' + key + b'"}],"seq":5,"session":"alpha-1"}\n'
     assert files["counters"] == b'{"at":"2026-01-01T00:05:00Z","ops":5,"queue":0,"token":1}\n'
     assert files["claims/0/1/grant"] == (
         b'{"at":"2026-01-01T00:03:00Z","holder":"alpha","op":"00000000000000000000000000000003",'
-        b'"stamps":[{"name":"n","value":"\\u00e9"}],"token":1}\n'
+        b'"stamps":[{"name":"n","value":"\\u00e9"}],"token":1,"unattended":false}\n'
     )
 
 
@@ -83,7 +84,7 @@ def test_a_tree_that_does_not_hold_together_is_untrusted(world: World, name: str
     if content is not None:
         broken[name] = content
     with pytest.raises(CoordError) as caught:
-        layout.load_state(broken)
+        load_state(broken)
     assert caught.value.kind is Kind.UNTRUSTED
 
 
@@ -92,4 +93,4 @@ def test_a_renew_of_other_claims_in_the_folder_is_untrusted(world: World) -> Non
     world.done(world.renew("alpha", Renewal(two.op, (None,), ())))
     files = world.files()
     with pytest.raises(CoordError, match="does not hold together"):
-        layout.load_state(files | {"claims/0/1/renew": files["claims/0/2/renew"]})
+        load_state(files | {"claims/0/1/renew": files["claims/0/2/renew"]})

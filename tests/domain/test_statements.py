@@ -57,7 +57,7 @@ def test_a_statement_has_this_spelling_and_is_read_back() -> None:
         b'{"blob":"' + b"2" * 40 + b'","intent":"edit","path":{"b64":"YS//"}},{"glob":"**/*.py","intent":"edit"},'
         b'{"intent":"edit","task":"E-1/2"}],"kind":"claim","lease":"quick","nonce":"00000000000000000000000000000007",'
         b'"not_after":"2026-01-01T00:00:00Z","purpose":"say \\"why\\"","repo":"00000000-0000-4000-8000-000000000001",'
-        b'"seq":7,"session":"alpha-1","stamps":[{"name":"n","value":""}],"ttl":60,"v":1}'
+        b'"seq":7,"session":"alpha-1","stamps":[{"name":"n","value":""}],"ttl":60,"v":2,"wait_until":null}'
     )
     assert to_bytes(claim()) == data
     assert parse_operation(data) == claim()
@@ -71,15 +71,15 @@ def test_a_kind_without_fields_has_only_the_common_ones() -> None:
 
 
 def test_what_a_newer_version_wrote_is_said_to_need_it() -> None:
-    assert refusal(v=2) == "statement version 2 needs a newer git coord (this one reads 1)"
-    assert refusal(kind="takeover") == "operation kind 'takeover' needs a newer git coord"
-    assert refusal(wait_until=None) == "field 'wait_until' of claim needs a newer git coord"
-    assert refusal(items=[{"branch": "main", "intent": "edit"}]) == (
-        "an item has 'branch', which this version does not know: a newer git coord is needed"
+    assert refusal(v=3) == "statement version 3 needs a newer git coord (this one reads 2)"
+    assert refusal(kind="checkpoint") == "operation kind 'checkpoint' needs a newer git coord"
+    assert refusal(after=None) == "field 'after' of claim needs a newer git coord"
+    assert refusal(items=[{"host": "main", "intent": "edit"}]) == (
+        "an item has 'host', which this version does not know: a newer git coord is needed"
     )
 
 
-@pytest.mark.parametrize("kind", ["takeover", "block", "unblock", "settle", "checkpoint", "retire"])
+@pytest.mark.parametrize("kind", ["checkpoint", "retire"])
 def test_reserved_kinds_are_not_operations_yet(kind: str) -> None:
     assert kind not in OPERATIONS
 
@@ -108,7 +108,7 @@ def test_a_missing_or_wrong_field_is_named_with_what_was_expected() -> None:
 
 def test_lists_of_claims_and_items_may_be_large_records_and_no_others() -> None:
     large = {kind for kind, cls in OPERATIONS.items() if cls.LIMIT == CLAIM_LIMIT}
-    assert large == {"claim", "renew", "release", "break"}
+    assert large == {"claim", "renew", "release", "break", "takeover", "settle"}
     assert {cls.LIMIT for kind, cls in OPERATIONS.items() if kind not in large} == {RECORD_LIMIT}
 
 

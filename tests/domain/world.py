@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
 from git_coord.domain import chain
 from git_coord.domain.chain import Extension, Head, Sealed
 from git_coord.domain.ids import Agent, KeyText, Nonce, Oid, Session
 from git_coord.domain.items import Intent, Item, ItemKind
-from git_coord.domain.ledger import Done, Granted, Outcome, Refused
+from git_coord.domain.ledger import Done, Granted, Outcome, Queued, Refused
 from git_coord.domain.merkle import GitObject, Tree
 from git_coord.domain.state import LiveClaim
 from git_coord.domain.statements import (
     Base,
+    BlockTasks,
     Break,
     Cancel,
     Claim,
+    Evidence,
     Join,
     Operation,
     Policy,
@@ -26,8 +28,11 @@ from git_coord.domain.statements import (
     Release,
     Renew,
     Rotate,
+    Settle,
     Statement,
+    Takeover,
     Target,
+    Unblock,
     to_bytes,
 )
 
@@ -64,6 +69,17 @@ def glob(name: str, intent: str = "edit") -> Item:
 def task(name: str, intent: str = "edit") -> Item:
     """Return a task item."""
     return Item(ItemKind.TASK, name, Intent(intent))
+
+
+def branch(name: str, intent: str = "edit") -> Item:
+    """Return a branch item."""
+    return Item(ItemKind.BRANCH, name, Intent(intent))
+
+
+def watched(claim: LiveClaim, **changes: Any) -> Evidence:
+    """Return evidence of somebody who watched the claim from its grant to the end of its lease."""
+    seen = {"claim": claim.op, "beat": None, "lease_end": claim.certain_end, "tip": None, "unchanged": claim.ttl}
+    return Evidence(**(seen | {"witness": None} | changes))
 
 
 def sealed(op: Operation, key: KeyText | None = None) -> Sealed:
@@ -161,6 +177,33 @@ class World:
         """Return a claim of two hours without a deadline."""
         given = {"base": NOBODY, "lease": "standard", "not_after": None, "purpose": "", "stamps": None, "ttl": 7200}
         return self.op(Claim, agent, items=items, **(given | fields))
+
+    def queued(self, operation: Operation | Sealed) -> Queued:
+        """Place a claim that must wait."""
+        return cast(Queued, self._expect(operation, Queued))
+
+    def wait(self, agent: str, *items: Item, seconds: int = 3600, **fields: Any) -> Claim:
+        """Return a claim that waits for so long."""
+        op = self.claim(agent, *items, **fields)
+        return replace(op, wait_until=op.at + seconds)
+
+    def takeover(self, agent: str, seen: tuple[Evidence, ...], *items: Item, **fields: Any) -> Takeover:
+        """Return a takeover, dated when the last of the leases is over by more than the skew unless told otherwise."""
+        given = {"base": NOBODY, "claims": seen, "lease": "standard", "purpose": "", "reason": "gone", "stamps": None}
+        late = max(each.lease_end for each in seen) + self.head.state.skew + 1
+        return self.op(Takeover, agent, items=items, **(given | {"ttl": 7200, "at": late} | fields))
+
+    def block(self, agent: str, *tasks: str, **fields: Any) -> BlockTasks:
+        """Return a block."""
+        return self.op(BlockTasks, agent, **({"reason": "", "tasks": tasks} | fields))
+
+    def unblock(self, agent: str, *blocks: Nonce, **fields: Any) -> Unblock:
+        """Return the end of blocks."""
+        return self.op(Unblock, agent, **({"reason": "", "blocks": blocks} | fields))
+
+    def settle(self, agent: str, *claims: Nonce, **fields: Any) -> Settle:
+        """Return a settlement."""
+        return self.op(Settle, agent, **({"claims": claims, "commit": oid_of("f")} | fields))
 
     def release(self, agent: str, *targets: tuple[Nonce, tuple[int, ...] | None], **fields: Any) -> Release:
         """Return a release of positions of claims, None for a whole one."""

@@ -9,7 +9,7 @@ import pytest
 
 from git_coord.domain import layout
 from git_coord.domain.ids import Oid
-from git_coord.domain.layout import load_state
+from git_coord.domain.loading import load_state
 from git_coord.domain.merkle import Tree, parse_tree
 from git_coord.domain.receipts import noted_commit, parse_line, records_in
 from git_coord.guard import fast, snapshot, verdict

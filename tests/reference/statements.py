@@ -2,42 +2,38 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field, StrictInt, ValidationError, model_validator
+from pydantic import ConfigDict, Field, StrictInt, ValidationError
 
+from .terms import Base, Evidence, Items, Landed, Listed, Renewal, Stamps, Target, Task, TouchedPath
 from .values import (
     Agent,
     Base64,
     Bool,
     Count,
-    Encoded,
     Exact,
     Hash,
     Key,
     Line,
-    Name,
     Nonce,
     Positive,
     PostId,
     Seconds,
     Session,
-    Short,
     Time,
     Uuid,
     no_repetition,
-    require,
 )
 
-V1 = Annotated[StrictInt, Field(ge=1, le=1)]
+V2 = Annotated[StrictInt, Field(ge=2, le=2)]
 LeaseClass = Literal["quick", "standard", "long"]
 
 
 class Statement(Exact):
     """The members of every statement."""
 
-    v: V1
+    v: V2
     repo: Uuid
     agent: Agent
     session: Session
@@ -45,11 +41,6 @@ class Statement(Exact):
     at: Time
     nonce: Nonce
     head: Hash | None
-
-
-class Listed(Exact):
-    agent: Agent | None
-    key: Key
 
 
 class Policy(Statement):
@@ -73,79 +64,16 @@ class Rejoin(Statement):
     kind: Literal["rejoin"]
 
 
-class Stamp(Exact):
-    name: Short
-    value: Line
-
-
-Stamps = Annotated[list[Stamp], Field(max_length=32), no_repetition("name")]
-
-
-class Base(Exact):
-    default: Hash | None
-    head: Hash | None
-    upstream: Hash | None
-
-
-class Item(Exact):
-    """One of three kinds; a name has one spelling."""
-
-    path: Name | None = None
-    glob: Name | None = None
-    task: Name | None = None
-    intent: Literal["read", "edit"]
-    blob: Hash | None = None
-
-    @property
-    def identity(self) -> tuple[str, bytes]:
-        """Kind and bytes of the name."""
-        kind = next(kind for kind in ("path", "glob", "task") if getattr(self, kind) is not None)
-        name = getattr(self, kind)
-        return kind, name.data if isinstance(name, Encoded) else name.encode()
-
-    @model_validator(mode="after")
-    def _is_spelled_right(self) -> Item:
-        require(len(self.model_fields_set & {"path", "glob", "task"}) == 1)
-        require(all(getattr(self, name) is not None for name in self.model_fields_set))
-        kind, name = self.identity
-        require(len(name) <= 4096)
-        require(self.blob is None or (kind == "path" and name != b"."))
-        parts = name.split(b"/")
-        if kind == "task":
-            require(len(parts) <= 8)
-            require(all(re.fullmatch(rb"[A-Za-z0-9][A-Za-z0-9._#@+-]{0,63}", part) for part in parts))
-            return self
-        require(name == b"." if b"." in parts else not {b"", b".."} & set(parts))
-        if kind == "glob":
-            require(name != b".")
-            require(all(b"**" not in part or part == b"**" for part in parts))
-            require(sum(1 if part == b"**" else part.count(b"*") for part in parts) <= 8)
-        return self
-
-
-def few_globs(items: list[Item]) -> list[Item]:
-    """Accept 64 globs, as each is asked for every path that anybody touches."""
-    require(sum(item.glob is not None for item in items) <= 64)
-    return items
-
-
 class Claim(Statement):
     kind: Literal["claim"]
     base: Base
-    items: Annotated[
-        list[Item], Field(min_length=1, max_length=5000), no_repetition("identity"), AfterValidator(few_globs)
-    ]
+    items: Items
     lease: LeaseClass
     not_after: Time | None
     purpose: Line
     stamps: Stamps | None
     ttl: Seconds
-
-
-class Renewal(Exact):
-    claim: Nonce
-    pins: Annotated[list[Hash | None], Field(min_length=1, max_length=5000)]
-    stamps: Stamps
+    wait_until: Time | None
 
 
 class Renew(Statement):
@@ -155,18 +83,42 @@ class Renew(Statement):
     ttl: Seconds
 
 
-Position = Annotated[Count, Field(le=4999)]
-
-
-class Target(Exact):
-    claim: Nonce
-    items: Annotated[list[Position], Field(min_length=1, max_length=5000), no_repetition()] | None
-
-
 class Release(Statement):
     kind: Literal["release"]
+    landed: Landed | None
     reason: Line
     targets: Annotated[list[Target], Field(min_length=1, max_length=5000), no_repetition("claim")]
+    to: Agent | None
+
+
+class Takeover(Statement):
+    kind: Literal["takeover"]
+    base: Base
+    claims: Annotated[list[Evidence], Field(min_length=1, max_length=5000), no_repetition("claim")]
+    items: Items
+    lease: LeaseClass
+    purpose: Line
+    reason: Line
+    stamps: Stamps | None
+    ttl: Seconds
+
+
+class Block(Statement):
+    kind: Literal["block"]
+    reason: Line
+    tasks: Annotated[list[Task], Field(min_length=1, max_length=256), no_repetition()]
+
+
+class Unblock(Statement):
+    kind: Literal["unblock"]
+    blocks: Annotated[list[Nonce], Field(min_length=1, max_length=256), no_repetition()]
+    reason: Line
+
+
+class Settle(Statement):
+    kind: Literal["settle"]
+    claims: Annotated[list[Nonce], Field(min_length=1, max_length=5000), no_repetition()]
+    commit: Hash
 
 
 class Break(Statement):
@@ -226,11 +178,6 @@ class Posts(Announcement):
     posts: Annotated[list[Post], Field(max_length=64), no_repetition("id")]
 
 
-class TouchedPath(Exact):
-    blob: Hash | None
-    path: Name
-
-
 class ReceiptEntry(Exact):
     bypass: Bool
     commit: Hash
@@ -253,6 +200,10 @@ KINDS: dict[str, type[Statement]] = {
     "break": Break,
     "cancel": Cancel,
     "rotate": Rotate,
+    "takeover": Takeover,
+    "block": Block,
+    "unblock": Unblock,
+    "settle": Settle,
     "presence": Presence,
     "posts": Posts,
     "receipt": Receipt,

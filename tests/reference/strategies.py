@@ -32,6 +32,7 @@ odd_names = st.sampled_from([b"\xff", b"a/\xe9.py", b"\xed\xa0\x80"]).map(
 )
 paths = st.one_of(st.sampled_from([".", "a", "a/b", "é/[x]", "-a", "*", "a b/..c", "a\n"]), odd_names)
 globs = st.one_of(st.sampled_from(["**", "a/**/b?", "*" + "/*" * 7, "[a]"]), odd_names)
+branches = st.sampled_from(["main", "é/b.c", "x" * 250, "a@b"])
 tasks = st.sampled_from(["E-1", "a/b/c", "/".join("abcdefgh"), "x" * 64])
 
 
@@ -51,10 +52,23 @@ items = st.one_of(
     members(path=paths, intent=intents),
     members(glob=globs, intent=intents),
     members(task=tasks, intent=intents),
+    members(branch=branches, intent=intents),
 )
 stamps = lists(members(name=st.text("ab", min_size=1, max_size=64), value=lines), key=lambda stamp: stamp["name"])
+bases = members(default=st.none() | hashes, head=st.none() | hashes, upstream=st.none() | hashes)
+claimed = lists(items, 1, lambda item: str([item.get(kind) for kind in ("path", "glob", "task", "branch")]))
+touched = st.lists(members(blob=st.none() | hashes, path=paths), max_size=3)
+landed = members(branch=st.none() | lines, commit=hashes, paths=touched, until=st.none() | lines)
+evidence = members(
+    beat=st.none() | times,
+    claim=nonces,
+    lease_end=times,
+    tip=st.none() | hashes,
+    unchanged=st.integers(0, 2**53 - 1),
+    witness=st.none() | agents,
+)
 common: dict[str, st.SearchStrategy[Any]] = {
-    "v": st.just(1),
+    "v": st.just(2),
     "repo": st.just("01234567-89ab-4def-8123-456789abcdef"),
     "agent": agents,
     "session": st.sampled_from(["s", "A0._:@-", "0" * 128]),
@@ -77,13 +91,14 @@ bodies: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "join": {"key": keys},
     "rejoin": {},
     "claim": {
-        "base": members(default=st.none() | hashes, head=st.none() | hashes, upstream=st.none() | hashes),
-        "items": lists(items, 1, lambda item: str([item.get(kind) for kind in ("path", "glob", "task")])),
+        "base": bases,
+        "items": claimed,
         "lease": leases,
         "not_after": st.none() | times,
         "purpose": lines,
         "stamps": st.none() | stamps,
         "ttl": seconds,
+        "wait_until": st.none() | times,
     },
     "renew": {
         "claims": lists(
@@ -95,11 +110,26 @@ bodies: dict[str, dict[str, st.SearchStrategy[Any]]] = {
         "ttl": seconds,
     },
     "release": {
+        "landed": st.none() | landed,
         "reason": lines,
         "targets": lists(
             members(claim=nonces, items=st.none() | lists(st.integers(0, 4999), 1)), 1, lambda target: target["claim"]
         ),
+        "to": st.none() | agents,
     },
+    "takeover": {
+        "base": bases,
+        "claims": lists(evidence, 1, lambda seen: seen["claim"]),
+        "items": claimed,
+        "lease": leases,
+        "purpose": lines,
+        "reason": lines,
+        "stamps": st.none() | stamps,
+        "ttl": seconds,
+    },
+    "block": {"reason": lines, "tasks": lists(tasks, 1)},
+    "unblock": {"blocks": lists(nonces, 1), "reason": lines},
+    "settle": {"claims": lists(nonces, 1), "commit": hashes},
     "break": {"claims": lists(nonces, 1), "reason": lines},
     "cancel": {"op": nonces},
     "rotate": {"key": keys, "proof": st.binary(max_size=9).map(lambda data: base64.b64encode(data).decode())},
@@ -135,7 +165,7 @@ bodies: dict[str, dict[str, st.SearchStrategy[Any]]] = {
                 bypass=st.booleans(),
                 commit=hashes,
                 head=hashes,
-                paths=st.lists(members(blob=st.none() | hashes, path=paths), max_size=3),
+                paths=touched,
             ),
             1,
             lambda entry: entry["commit"],

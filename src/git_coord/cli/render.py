@@ -34,7 +34,7 @@ def _word(argument: str) -> str:
 
 def typed(item: Item, prefix: str = "") -> str:
     """Return the item as an argument of `git coord`, typed in the directory `prefix` of the repository."""
-    if item.kind is ItemKind.TASK:
+    if not item.kind.is_file:
         return quoted([show_name(item.kind, item.name)])
     name = os.path.relpath(f"/{item.name}", f"/{prefix}") if prefix else item.name
     if name.startswith(("-", "#", "~", "path:", "task:", "branch:")):
@@ -74,7 +74,7 @@ def seen(held: Held, now: int) -> str:
 def item_object(item: Item) -> dict[str, Any]:
     """Return an item as `--json` shows it."""
     match = "glob" if item.kind is ItemKind.GLOB else "literal"
-    name = show_name(item.kind, item.name) if item.kind is ItemKind.TASK else json_name(item.name)
+    name = json_name(item.name) if item.kind.is_file else show_name(item.kind, item.name)
     return {"path": name, "intent": item.intent.value, "match": match, "blob": item.blob}
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from . import layout, message
 from .ids import Agent, KeyText, Nonce, Oid
-from .ledger import Change, Outcome, apply, born
+from .ledger import Done, Outcome, apply, born
 from .merkle import GitObject, Tree, hash_object
 from .placing import MAX_PLACED, fault, turn_order
 from .state import State
@@ -63,7 +63,7 @@ def root(sealed: Sealed, algorithm: str) -> Extension:
     writer = _Writer(Tree({}), algorithm)
     state = born(sealed.op)
     writer.write(layout.birth_files(sealed.op))
-    writer.place(0, sealed, state, ())
+    writer.place(0, sealed, Done(state))
     line = message.root_line(sealed.op)
     return writer.commit(None, sealed.op.at, state, [line], (Placed(sealed, None),))
 
@@ -85,7 +85,7 @@ def extend(parent: Head, candidates: Iterable[Sealed], algorithm: str) -> Extens
             continue
         outcome = apply(state, sealed.op)
         state = outcome.state
-        writer.place(len(placed), sealed, state, outcome.changes)
+        writer.place(len(placed), sealed, outcome)
         placed.append(Placed(sealed, outcome))
         lines.append(message.describe(sealed.op, outcome))
     if not placed:
@@ -111,28 +111,31 @@ class _Writer:
     def __init__(self, tree: Tree, algorithm: str) -> None:
         self._tree = tree
         self._algorithm = algorithm
-        self._blobs: dict[str, GitObject] = {}
+        self._blobs: dict[Oid, GitObject] = {}
 
-    def place(self, index: int, sealed: Sealed, state: State, changes: Sequence[Change]) -> None:
+    def place(self, index: int, sealed: Sealed, outcome: Outcome) -> None:
         self.write([layout.File(layout.operation_path(index), sealed.record)])
-        self.write(layout.changed_files(state, sealed.op, sealed.record, changes))
+        self.write(layout.changed_files(sealed.op, sealed.record, outcome))
 
-    def write(self, files: Iterable[layout.File]) -> None:
-        for path, data in files:
-            if data is None:
-                self._tree = self._tree.changed(path, None)
-                self._blobs = {p: blob for p, blob in self._blobs.items() if not p.startswith(path + "/")}
-                continue
-            self._blobs[path] = blob = hash_object("blob", data, self._algorithm)
-            self._tree = self._tree.changed(path, blob.oid)
+    def write(self, files: Iterable[layout.File | layout.Copy]) -> None:
+        for file in files:
+            if isinstance(file, layout.Copy):
+                self._tree = self._tree.changed(file.path, self._tree.get(file.source))
+            elif file.data is None:
+                self._tree = self._tree.changed(file.path, None)
+            else:
+                blob = hash_object("blob", file.data, self._algorithm)
+                self._blobs[blob.oid] = blob
+                self._tree = self._tree.changed(file.path, blob.oid)
 
     def commit(
         self, parent: Oid | None, date: int, state: State, lines: Sequence[str], placed: tuple[Placed, ...]
     ) -> Extension:
+        # What a later operation of this commit replaced again is in no tree; a record may lie in several places.
+        blobs = {oid: self._blobs[oid] for oid in self._tree.fresh_leaves() if oid in self._blobs}
         trees = tuple(self._tree.hashed(self._algorithm))
         commit = hash_object("commit", commit_bytes(self._tree, parent, date, lines), self._algorithm)
         head = Head(commit.oid, date, state, self._tree)
-        blobs = {blob.oid: blob for blob in self._blobs.values()}  # a record lies in `op` and in a claim's folder
         return Extension(head, placed, (*blobs.values(), *trees, commit))
 
 

@@ -11,7 +11,7 @@ from . import canonical, fields
 from .fields import Field, optional
 from .ids import Agent, Nonce, Oid, Session
 
-VERSION = 1
+VERSION = 2
 RECORD_LIMIT = 64 * 1024
 CLAIM_LIMIT = 1024 * 1024
 
@@ -59,6 +59,12 @@ class Statement:
         return {name: getattr(self, name) for name in COMMON | self.FIELDS}
 
 
+class Operation(Statement):
+    """A statement that is placed in the ledger; an unknown field makes it unplaceable."""
+
+    __slots__ = ()  # no field of its own, so there is nothing to generate
+
+
 def to_bytes(statement: Statement) -> bytes:
     """Return the canonical JSON of a statement, without a newline."""
     table = COMMON | statement.FIELDS
@@ -72,7 +78,9 @@ def load_object(data: bytes) -> dict[str, Any]:
     if not isinstance(obj, dict) or type(obj.get("v")) is not int or not isinstance(obj.get("kind"), str):
         raise CoordError(Kind.UNTRUSTED, "not a statement: no version or kind")
     if obj["v"] != VERSION:
-        raise CoordError(Kind.UNTRUSTED, f"statement version {obj['v']} needs a newer git coord (this one reads 1)")
+        raise CoordError(
+            Kind.UNTRUSTED, f"statement version {obj['v']} needs a newer git coord (this one reads {VERSION})"
+        )
     return obj
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from . import ids
 from .canonical import MAX_INTEGER
-from .items import item_from_json, item_to_json
+from .items import ItemKind, is_canonical, item_from_json, item_to_json
 from .text import is_clean_line
 from .timestamps import format_stamp, parse_stamp
 
@@ -177,6 +177,7 @@ key = text(_is_key, "a public key")
 base64_text = text(_is_base64, "base64")
 line = text(is_clean_line, "one line of at most 500 characters without control characters")
 stamp_name = text(lambda value: bool(value) and len(value) <= 64 and is_clean_line(value), "a stamp name")
+task = text(lambda value: is_canonical(ItemKind.TASK, value), "a task id")
 path = Field(_decode_path, _encode_path)
 item = Field(item_from_json, item_to_json)
 

@@ -1,7 +1,7 @@
 """All live items in one immutable structure that answers "what is in the way of this?" without looking at each.
 
-A trie over path components (a second one for tasks). A glob hangs where its literal lead ends. `added` and `removed`
-copy the nodes they change and share the rest, so an older index stays valid.
+A trie over path components, and one each for tasks and branches. A glob hangs where its literal lead ends. `added` and
+`removed` copy the nodes they change and share the rest, so an older index stays valid.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from typing import Generic, TypeVar
 
 from .fold import Fold
 from .glob import Glob
-from .items import Item
+from .items import Item, ItemKind
 from .overlap import Shape, shape_of, shape_of_file, shapes_meet
 
 K = TypeVar("K", bound=Hashable)
 
+SPACES = (ItemKind.PATH, ItemKind.TASK, ItemKind.BRANCH)
 Entry = tuple[int, K, Shape]
 """Serial number (the order of insertion), key, item."""
 FileAsk = tuple[str, str, int, str, str, bool]
@@ -61,14 +62,13 @@ class _Node(Generic[K]):
 class ItemIndex(Generic[K]):
     """An immutable map from keys to items. Answers list keys in the order in which they were added."""
 
-    __slots__ = ("_entries", "_fold", "_next", "_paths", "_tasks")
+    __slots__ = ("_entries", "_fold", "_next", "_roots")
 
     def __init__(self, fold: Fold):
         self._fold = fold
         self._next = 0
         self._entries: dict[K, Entry[K]] = {}
-        self._paths: _Node[K] = _Node(None)
-        self._tasks: _Node[K] = _Node(None)
+        self._roots: dict[ItemKind, _Node[K]] = {space: _Node(None) for space in SPACES}
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -118,11 +118,11 @@ class ItemIndex(Generic[K]):
         owner = object()
         new: ItemIndex[K] = ItemIndex(self._fold)
         new._next, new._entries = self._next, self._entries.copy()
-        new._paths, new._tasks = self._paths.owned_by(owner), self._tasks.owned_by(owner)
+        new._roots = {space: root.owned_by(owner) for space, root in self._roots.items()}
         return new, owner
 
     def _root(self, shape: Shape) -> _Node[K]:
-        return self._tasks if shape.is_task else self._paths
+        return self._roots[shape.space]
 
     def _insert(self, entry: Entry[K], owner: object) -> None:
         node = self._root(entry[2])
@@ -175,7 +175,7 @@ class ItemIndex(Generic[K]):
 
     def _near_glob(self, shape: Shape) -> list[Entry[K]]:
         """Collect what meets a glob: only its literal lead narrows the search, each candidate is asked."""
-        node = self._paths
+        node = self._roots[ItemKind.PATH]
         on_way, below = [node], []
         for name in shape.names:
             child = node.below.get(name)

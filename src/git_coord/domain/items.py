@@ -1,4 +1,4 @@
-"""What can be claimed: paths, globs and tasks; their one spelling, their place in a statement, their look."""
+"""What can be claimed: paths, globs, tasks and branches; their one spelling, place in a statement, and look."""
 
 from __future__ import annotations
 
@@ -17,15 +17,23 @@ MAX_NAME_BYTES = 4096
 MAX_TASK_PARTS = 8
 EVERYTHING = "."
 _TASK_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._#@+-]{0,63}")
+MAX_BRANCH_BYTES = 250
+_NO_BRANCH = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{")
 _PREFIXES = ("path:", "task:", "branch:")
 
 
 class ItemKind(Enum):
-    """The three kinds of item; the value is its key in a statement."""
+    """The kinds of item; the value is its key in a statement."""
 
     PATH = "path"
     GLOB = "glob"
     TASK = "task"
+    BRANCH = "branch"
+
+    @property
+    def is_file(self) -> bool:
+        """Tell whether it names files, which are what commits and edits touch."""
+        return self in (ItemKind.PATH, ItemKind.GLOB)
 
 
 class Intent(Enum):
@@ -72,7 +80,30 @@ def normalise_task(text: str) -> str:
     return text
 
 
-_NORMALISE = {ItemKind.PATH: normalise_path, ItemKind.GLOB: normalise_glob, ItemKind.TASK: normalise_task}
+def normalise_branch(text: str) -> str:
+    """Return the name of a branch as it is, or raise USAGE; the rules are those of `git check-ref-format --branch`."""
+    parts = text.split("/")
+    is_odd = any(not part or part.startswith(".") or part.endswith((".", ".lock")) for part in parts)
+    if (
+        is_odd
+        or text.startswith("-")
+        or text in ("@", "HEAD")
+        or ".." in text
+        or "@{" in text
+        or _NO_BRANCH.search(text)
+    ):
+        raise _usage(text, "is no name of a branch")
+    if not is_utf8(text) or len(text.encode()) > MAX_BRANCH_BYTES:
+        raise _usage(text[:50], f"is no name of a branch: it must be UTF-8, of at most {MAX_BRANCH_BYTES} bytes")
+    return text
+
+
+_NORMALISE = {
+    ItemKind.PATH: normalise_path,
+    ItemKind.GLOB: normalise_glob,
+    ItemKind.TASK: normalise_task,
+    ItemKind.BRANCH: normalise_branch,
+}
 
 
 def is_canonical(kind: ItemKind, name: str) -> bool:
@@ -86,10 +117,10 @@ def is_canonical(kind: ItemKind, name: str) -> bool:
 def parse_argument(text: str, prefix: str = "", glob: bool = False) -> tuple[ItemKind, str]:
     """Read one argument of the command line, typed in the directory `prefix` of the repository, or raise USAGE.
 
-    `path:` and `task:` say what is meant even where `glob` makes a bare argument a pattern.
+    `path:`, `task:` and `branch:` say what is meant even where `glob` makes a bare argument a pattern.
     """
     if text.startswith("branch:"):
-        raise CoordError(Kind.USAGE, "'branch:' is reserved for a later version", next=f"git coord claim ./{text}")
+        return ItemKind.BRANCH, normalise_branch(text.removeprefix("branch:"))
     if text.startswith("task:"):
         return ItemKind.TASK, normalise_task(text.removeprefix("task:"))
     if text.startswith("path:"):
@@ -104,8 +135,8 @@ def parse_argument(text: str, prefix: str = "", glob: bool = False) -> tuple[Ite
 def show_name(kind: ItemKind, name: str) -> str:
     """Return the name as a person may read it and, unless it has escapes, type it at the top of the repository."""
     shown = escape_for_display(name)
-    if kind is ItemKind.TASK:
-        return f"task:{shown}"
+    if not kind.is_file:
+        return f"{kind.value}:{shown}"
     if not name.startswith(("-", *_PREFIXES)):
         return shown
     return f"path:{shown}" if kind is ItemKind.PATH else f"./{shown}"
@@ -135,11 +166,11 @@ def item_from_json(obj: object) -> Item:
 def _kind_of(obj: dict[Any, Any]) -> ItemKind:
     kinds = [kind for kind in ItemKind if kind.value in obj]
     for key in obj:
-        if key not in ("path", "glob", "task", "intent", "blob"):
+        if key not in ("path", "glob", "task", "branch", "intent", "blob"):
             shown = escape_for_display(str(key)[:50])
             raise _untrusted(f"an item has '{shown}', which this version does not know: a newer git coord is needed")
     if len(kinds) != 1:
-        raise _untrusted("an item needs exactly one of 'path', 'glob' and 'task'")
+        raise _untrusted("an item needs exactly one of 'path', 'glob', 'task' and 'branch'")
     return kinds[0]
 
 

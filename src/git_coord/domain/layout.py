@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
-
-from git_coord.errors import CoordError, Kind
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 from . import canonical
-from .fold import Fold
-from .ids import Agent, KeyText, Nonce, Session, Token
-from .index import ItemIndex
-from .items import Item
-from .ledger import Change
-from .state import Counters, ItemKey, KeySince, LiveClaim, Member, State, grant
-from .statements import Claim, Operation, Policy, Release, Renew, Stamp, parse_operation
-from .timestamps import format_stamp, parse_stamp
+from .envelope import VERSION
+from .outcome import Change, Done, Outcome, Queued, Refused, Served
+from .state import Counters, LiveClaim, Member, State, Waiter
+from .statements import BlockTasks, Operation, Policy, Release, Renew
+from .timestamps import format_stamp
 
 FORMAT, POLICY, COUNTERS = "format", "policy", "counters"
-OPERATIONS, AGENTS, CLAIMS = "op", "agents", "claims"
-
-O = TypeVar("O", bound=Operation)  # noqa: E741 - the one type variable of this module
+OPERATIONS, AGENTS, CLAIMS, WAITING, BLOCKED = "op", "agents", "claims", "waiting", "blocked"
 
 
 class File(NamedTuple):
@@ -28,6 +21,13 @@ class File(NamedTuple):
 
     path: str
     data: bytes | None
+
+
+class Copy(NamedTuple):
+    """A file or folder of the tree that is to lie at another path as well."""
+
+    source: str
+    path: str
 
 
 def operation_path(index: int) -> str:
@@ -40,21 +40,49 @@ def claim_folder(token: int) -> str:
     return f"{CLAIMS}/{token // 100}/{token}"
 
 
+def waiter_path(queue: int) -> str:
+    """Return where the record of a waiting claim lies."""
+    return f"{WAITING}/{queue // 100}/{queue}"
+
+
 def birth_files(root: Policy) -> Iterator[File]:
     """Yield the files that only the root writes."""
-    fixed = {"fold": root.fold, "repo": root.repo, "skew": root.skew, "v": 1}
+    fixed = {"fold": root.fold, "repo": root.repo, "skew": root.skew, "v": VERSION}
     yield File(FORMAT, _line(fixed))
 
 
-def changed_files(state: State, op: Operation, record: bytes, changes: Sequence[Change]) -> Iterator[File]:
-    """Yield what placing `op` changes, besides `op/`: the state is the one after it."""
+def changed_files(op: Operation, record: bytes, outcome: Outcome) -> Iterator[File | Copy]:
+    """Yield what placing `op` changes, besides `op/`, in order."""
+    state = outcome.state
     if state.policy is op:
         yield File(POLICY, record)
     if op.agent in state.agents:
         yield File(f"{AGENTS}/{op.agent}", _member(state.agents[op.agent]))
-    for change in changes:
-        yield from _claim_files(state, op, record, change)
+    for waiter in outcome.queueing.dropped:
+        yield File(waiter_path(waiter.queue), None)
+    yield from _own_files(op, record, outcome)
+    for number, served in enumerate(outcome.queueing.served, 1):
+        yield from _served_files(state, served, number)
     yield File(COUNTERS, _counters(state.counters))
+
+
+def _own_files(op: Operation, record: bytes, outcome: Outcome) -> Iterator[File | Copy]:
+    match outcome:
+        case Queued(waiter=waiter):
+            yield File(waiter_path(waiter.queue), record)
+        case Done(left=Waiter() as waiter):
+            yield File(waiter_path(waiter.queue), None)
+        case Done() if isinstance(op, BlockTasks):
+            yield File(_block_path(outcome.state.counters.ops), record)
+        case Done(lifted=lifted) if lifted:
+            yield from (File(_block_path(block.position), None) for block in lifted)
+        case Done(changes=(old, new)) if isinstance(op, Release) and op.to is not None:
+            yield from _handed_files(outcome.state, old, new, record)
+        case Refused():
+            return
+        case _:
+            for change in outcome.changes:
+                yield from _claim_files(outcome.state, op, record, change)
 
 
 def _claim_files(state: State, op: Operation, record: bytes, change: Change) -> Iterator[File]:
@@ -69,8 +97,48 @@ def _claim_files(state: State, op: Operation, record: bytes, change: Change) -> 
         yield File(f"{folder}/claim", record)
     elif isinstance(op, Renew):
         yield File(f"{folder}/renew", record)
+    elif after.settling is not before.settling:
+        yield File(f"{folder}/settling", record)
     else:
-        yield File(f"{folder}/cut-{state.counters.ops:012}", record)
+        yield File(_cut_path(state, after, 0), record)
+
+
+def _handed_files(state: State, old: Change, new: Change, record: bytes) -> Iterator[File | Copy]:
+    """Yield a claim that changes hands: what made it so far goes along, then the release that handed it over."""
+    assert old.before is not None
+    assert new.after is not None
+    source, folder = claim_folder(old.before.token), claim_folder(new.after.token)
+    yield Copy(source, folder)
+    yield File(f"{folder}/settling", None)
+    yield File(f"{folder}/grant", _grant(new.after))
+    yield File(f"{folder}/handed-{state.counters.ops:012}-0000", record)
+    if old.after is None:
+        yield File(source, None)
+    else:
+        yield File(_cut_path(state, old.after, 0), record)
+
+
+def _served_files(state: State, served: Served, number: int) -> Iterator[File | Copy]:
+    """Yield a claim that leaves the queue: its record moves, and lies in what it replaced too."""
+    record = waiter_path(served.waiter.queue)
+    for before, after in served.changes:
+        if before is None:
+            yield File(f"{claim_folder(served.claim.token)}/grant", _grant(served.claim))
+            yield Copy(record, f"{claim_folder(served.claim.token)}/claim")
+        elif after is None:
+            yield File(claim_folder(before.token), None)
+        else:
+            yield Copy(record, _cut_path(state, after, number))
+    yield File(record, None)
+
+
+def _cut_path(state: State, claim: LiveClaim, number: int) -> str:
+    """Return where a cut lies: by position and, as one operation can serve many waiters, the number within it."""
+    return f"{claim_folder(claim.token)}/cut-{state.counters.ops:012}-{number:04}"
+
+
+def _block_path(position: int) -> str:
+    return f"{BLOCKED}/{position:012}"
 
 
 def _line(value: Any) -> bytes:
@@ -90,88 +158,5 @@ def _counters(counters: Counters) -> bytes:
 
 def _grant(claim: LiveClaim) -> bytes:
     stamps = [{"name": stamp.name, "value": stamp.value} for stamp in claim.stamps]
-    return _line(
-        {"at": format_stamp(claim.at), "holder": claim.holder, "op": claim.op, "stamps": stamps, "token": claim.token}
-    )
-
-
-def load_state(files: Mapping[str, bytes]) -> State:
-    """Return the state that a verified tree holds; `files` maps every path outside `op/` to its bytes.
-
-    Raises CoordError(UNTRUSTED) when the files do not make a state, which a verified ledger never shows.
-    """
-    try:
-        return _load(files)
-    except (LookupError, ValueError, TypeError) as trouble:
-        raise CoordError(Kind.UNTRUSTED, f"the ledger's tree does not hold together: {trouble!r}") from None
-
-
-def _load(files: Mapping[str, bytes]) -> State:
-    policy = _operation(files[POLICY], Policy)
-    agents = {
-        Agent(path.partition("/")[2]): _load_member(canonical.loads(data[:-1]))
-        for path, data in files.items()
-        if path.startswith(AGENTS + "/")
-    }
-    claims = _load_claims(files, Fold(policy.fold))
-    pairs: list[tuple[ItemKey, Item]] = [((c.op, i), item) for c in claims.values() for i, item in c.live()]
-    counters = canonical.loads(files[COUNTERS][:-1])
-    return State(
-        policy=policy,
-        agents=agents,
-        claims=claims,
-        index=ItemIndex[ItemKey](Fold(policy.fold)).added(pairs),
-        counters=Counters(counters["ops"], counters["token"], counters["queue"], parse_stamp(counters["at"])),
-    )
-
-
-def _load_member(obj: Any) -> Member:
-    keys = tuple(KeySince(entry["from"], KeyText(entry["key"])) for entry in obj["keys"])
-    return Member(keys=keys, seq=obj["seq"], session=Session(obj["session"]))
-
-
-def _load_claims(files: Mapping[str, bytes], fold: Fold) -> dict[Nonce, LiveClaim]:
-    folders: dict[int, dict[str, bytes]] = {}
-    for path, data in files.items():
-        if path.startswith(CLAIMS + "/"):
-            _, _, token, name = path.split("/")
-            folders.setdefault(int(token), {})[name] = data
-    loaded = (_load_claim(folders[token], fold) for token in sorted(folders))
-    return {claim.op: claim for claim in loaded}
-
-
-def _load_claim(folder: Mapping[str, bytes], fold: Fold) -> LiveClaim:
-    derived = canonical.loads(folder["grant"][:-1])
-    op = _operation(folder["claim"], Claim)
-    stamps = tuple(Stamp(entry["name"], entry["value"]) for entry in derived["stamps"])
-    claim = grant(op, Token(derived["token"]), stamps)
-    if "renew" in folder:
-        claim = _renewed(claim, _operation(folder["renew"], Renew))
-    cuts = (_operation(folder[name], Operation) for name in sorted(folder) if name.startswith("cut-"))
-    gone = frozenset(position for cut in cuts for position in _cut_positions(claim, cut, fold))
-    return claim._replace(gone=gone)
-
-
-def _renewed(claim: LiveClaim, op: Renew) -> LiveClaim:
-    own = {renewal.claim: renewal for renewal in op.claims}[claim.op]
-    return claim._replace(renewed=op.at, ttl=op.ttl, lease=op.lease, pins=own.pins, stamps=own.stamps)
-
-
-def _cut_positions(claim: LiveClaim, cut: Operation, fold: Fold) -> Iterator[int]:
-    """Yield what a later operation took from the claim: a release names positions, a re-claim its own items."""
-    if isinstance(cut, Release):
-        for target in cut.targets:
-            if target.claim == claim.op:
-                yield from target.items or range(len(claim.items))
-    elif isinstance(cut, Claim):
-        index: ItemIndex[int] = ItemIndex[int](fold).added((i, item) for i, item in enumerate(claim.items))
-        for item in cut.items:
-            yield from index.same(item)
-
-
-def _operation(record: bytes, cls: type[O]) -> O:
-    statement, _, _ = record.partition(b"\n")
-    op = parse_operation(statement)
-    if not isinstance(op, cls):
-        raise ValueError(f"a {op.KIND} lies where another operation belongs")
-    return op
+    fixed = {"at": format_stamp(claim.at), "holder": claim.holder, "op": claim.op, "stamps": stamps}
+    return _line(fixed | {"token": claim.token, "unattended": claim.unattended})

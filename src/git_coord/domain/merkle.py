@@ -60,6 +60,14 @@ class Tree:
             entries[head] = leaf
         return Tree(entries)
 
+    def fresh_leaves(self) -> Iterator[Oid]:
+        """Yield the blob ids that lie in directories without an id yet."""
+        for child in self.entries.values():
+            if not isinstance(child, Tree):
+                yield child
+            elif child.oid is None:
+                yield from child.fresh_leaves()
+
     def hashed(self, algorithm: str) -> Iterator[GitObject]:
         """Yield the tree objects that had no id yet, children first, and remember their ids."""
         if self.oid is not None:

@@ -1,4 +1,4 @@
-"""Whether two items overlap, decided exactly: whether there is a path (or a task) that both cover."""
+"""Whether two items overlap, decided exactly: whether there is a path (or task, or branch) that both cover."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from .text import is_utf8
 class Shape:
     """An item made ready for comparing: folded, split, its glob compiled."""
 
-    __slots__ = ("glob", "is_task", "names", "pinned", "text", "utf8")
+    __slots__ = ("glob", "names", "pinned", "space", "text", "utf8")
 
     def __init__(self, kind: ItemKind, name: str, pinned: bool, fold: Fold):
-        folded = name if kind is ItemKind.TASK else fold_name(name, fold)
-        self.is_task = kind is ItemKind.TASK
+        self.space = ItemKind.PATH if kind is ItemKind.GLOB else kind
+        """What it can have something in common with: paths and globs with each other, all else with its own kind."""
+        folded = fold_name(name, fold) if self.space is ItemKind.PATH else name
         self.glob = Glob(name, fold) if kind is ItemKind.GLOB else None
         self.names = _names(folded) if self.glob is None else self.glob.anchor
-        """The components of a path or task; of a glob those before its first wildcard."""
+        """The components of a path, task or branch; of a glob those before its first wildcard."""
         self.pinned = pinned and name != EVERYTHING
         self.text = f"/{folded}/"
         self.utf8 = is_utf8(folded)
@@ -37,13 +38,13 @@ def shape_of_file(path: str, fold: Fold) -> Shape:
 def shapes_meet(one: Shape, two: Shape) -> bool:
     """Tell whether the items of two shapes overlap.
 
-    1. Tasks meet tasks, paths and globs meet each other.
-    2. Two paths, or two tasks, meet if one is the other or above it.
+    1. Tasks meet tasks, branches branches, paths and globs meet each other.
+    2. Two of one kind that is not glob meet if one is the other or above it.
     3. Two globs meet if a path exists that both match.
     4. A pinned path, or a file, meets a glob that matches it.
     5. Any other path also meets a glob that matches something below it.
     """
-    if one.is_task != two.is_task:  # 1
+    if one.space is not two.space:  # 1
         return False
     if one.glob is None and two.glob is None:  # 2
         return all(mine == theirs for mine, theirs in zip(one.names, two.names, strict=False))
@@ -66,7 +67,7 @@ def matches_file(glob: Glob, path: Shape) -> bool:
 
 
 def overlaps(a: Item, b: Item, fold: Fold) -> bool:
-    """Tell whether a path or task exists that both items cover, whatever their intents."""
+    """Tell whether a path, task or branch exists that both items cover, whatever their intents."""
     return shapes_meet(shape_of(a, fold), shape_of(b, fold))
 
 

@@ -10,10 +10,12 @@ from .fold import Fold
 from .ids import Agent, KeyText, Nonce, Oid, Session, Token
 from .index import ItemIndex
 from .items import Intent, Item
-from .statements import Base, Claim, Policy, Stamp
+from .statements import Base, Claim, Landed, Policy, Stamp, Takeover
 
 ItemKey = tuple[Nonce, int]
-"""One item of a live claim: the claim's nonce and the position in its own list."""
+"""One item of a live or waiting claim: the claim's nonce and the position in its own list."""
+UNATTENDED_SECONDS = 120
+"""How long a claim that came to its holder while it was not acting lasts without a sign of life."""
 
 
 class KeySince(NamedTuple):
@@ -46,7 +48,11 @@ class Counters(NamedTuple):
 
 
 class LiveClaim(NamedTuple):
-    """A granted claim; `items` is its own list for ever, `gone` the positions given back since."""
+    """A granted claim; `items` is its own list for ever, `gone` the positions given back since.
+
+    `op` names it: the nonce of the claim or takeover, or of the release that handed it over. `unattended` says that it
+    came by the queue or by hand, and its holder has not renewed it since.
+    """
 
     token: Token
     op: Nonce
@@ -61,6 +67,14 @@ class LiveClaim(NamedTuple):
     pins: tuple[Oid | None, ...]
     stamps: tuple[Stamp, ...]
     base: Base
+    unattended: bool = False
+    settling: Landed | None = None
+    """What its holder landed and is done with; it blocks others until that is in the branch `landed.until`."""
+
+    @property
+    def certain_end(self) -> int:
+        """When the lease is over as far as the ledger alone tells, seconds since the epoch; signs of life extend it."""
+        return self.renewed + (min(self.ttl, UNATTENDED_SECONDS) if self.unattended else self.ttl)
 
     def live(self) -> Iterator[tuple[int, Item]]:
         """Yield position and item of everything still held."""
@@ -72,15 +86,45 @@ class LiveClaim(NamedTuple):
         return None if len(gone) == len(self.items) else self._replace(gone=gone)
 
 
+class Waiter(NamedTuple):
+    """A claim in the queue, at its number."""
+
+    queue: int
+    op: Claim
+
+    @property
+    def agent(self) -> Agent:
+        """Who waits."""
+        return self.op.agent
+
+    def as_claim(self) -> LiveClaim:
+        """Return the claim as it would be, without a token; it is in the way of newcomers like one that is held."""
+        return grant(self.op, Token(0), self.op.stamps or ())
+
+
+class Block(NamedTuple):
+    """Tasks that cannot be worked on, by name, and who said so; `position` is that of the operation."""
+
+    position: int
+    op: Nonce
+    agent: Agent
+    at: int
+    tasks: tuple[str, ...]
+    reason: str
+
+
 @dataclass(frozen=True, slots=True)
 class State:
-    """The ledger at one position; `index` is derived from `claims`."""
+    """The ledger at one position; `index` is derived from `claims`, `asked` from `waiting` (in queue order)."""
 
     policy: Policy
     agents: Mapping[Agent, Member]
     claims: Mapping[Nonce, LiveClaim]
     index: ItemIndex[ItemKey]
     counters: Counters
+    waiting: Mapping[Nonce, Waiter]
+    asked: ItemIndex[ItemKey]
+    blocks: Mapping[Nonce, Block]
 
     @property
     def repo(self) -> str:
@@ -106,8 +150,8 @@ class State:
         return sorted((c for c in self.claims.values() if c.holder == agent), key=lambda claim: claim.token)
 
 
-def grant(op: Claim, token: Token, stamps: tuple[Stamp, ...]) -> LiveClaim:
-    """Return the live claim that a granted claim operation makes."""
+def grant(op: Claim | Takeover, token: Token, stamps: tuple[Stamp, ...]) -> LiveClaim:
+    """Return the live claim that a granted claim or takeover makes."""
     return LiveClaim(
         token=token,
         op=op.nonce,

@@ -32,7 +32,7 @@ NO_RULES = Team()
 def parse_rule(text: str) -> Rule:
     """Read one entry, a glob if it has `*` or `?` (`path:` says otherwise); raises CoordError(USAGE)."""
     kind, name = parse_argument(text, glob=is_wild(text))
-    if kind is ItemKind.TASK:
+    if not kind.is_file:
         raise CoordError(Kind.USAGE, f"'{text}' is a task; only paths can be judged")
     return kind, name
 

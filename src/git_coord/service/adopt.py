@@ -9,6 +9,7 @@ from typing import NamedTuple
 from git_coord.domain import chain, layout
 from git_coord.domain.chain import Extension, Head, OpId, Placed, Sealed
 from git_coord.domain.ids import Oid
+from git_coord.domain.loading import load_state
 from git_coord.domain.merkle import GitObject, parse_tree, tree_of
 from git_coord.domain.placing import MAX_PLACED, fault, root_fault
 from git_coord.domain.statements import CLAIM_LIMIT
@@ -47,7 +48,7 @@ def load_head(store: Store, oid: Oid) -> Head:
     if commit is None or None in contents:
         raise CoordError(Kind.UNTRUSTED, f"the ledger at {oid[:10]} has missing objects", next="git coord doctor")
     files = {row.path: content.data for row, content in zip(blobs, contents, strict=True) if content}
-    return Head(oid, commit_date(commit.data), layout.load_state(files), tree_of(rows))
+    return Head(oid, commit_date(commit.data), load_state(files), tree_of(rows))
 
 
 def commit_date(commit: bytes) -> int:

@@ -49,7 +49,7 @@ def _items(state: State, unconfirmed: frozenset[str], beats: Mapping[Agent, int]
         token = None if claim.op in unconfirmed else claim.token
         agent, end = claim.holder.encode("ascii"), lease_end(claim, beats.get(claim.holder))
         for _, item in claim.live():
-            if item.kind is not ItemKind.TASK:
+            if item.kind.is_file:
                 kind = b"P" if item.kind is ItemKind.PATH else b"G"
                 intent = b"e" if item.intent is Intent.EDIT else b"r"
                 found.append((_folded(item.name, state.fold), kind, intent, agent, token, end))

@@ -1,0 +1,85 @@
+"""Operations on members, the policy and tasks: one frozen dataclass a kind (`docs/format.md`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from . import fields
+from .envelope import Operation
+from .fields import Field, many, optional, record, unique
+from .ids import KeyText, Nonce, Oid
+from .terms import TTL, Listed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Policy(Operation):
+    """Who may do what; the first one is the root of the ledger and fixes `fold` and `skew` (seconds) for ever."""
+
+    KIND = "policy"
+    FIELDS = {  # noqa: RUF012 - ClassVar is declared in the base
+        "admins": unique(many(fields.key, 1, 64)),
+        "fold": fields.one_of("none", "case+nfc"),
+        "join": fields.one_of("open", "listed"),
+        "listed": many(record(Listed, {"agent": optional(fields.agent), "key": fields.key}), 0, 256),
+        "max_lease": TTL,
+        "skew": fields.integer(0, 3600),
+        "takeover": fields.one_of("gated", "never"),
+        "void": unique(many(fields.oid, 0, 256)),
+    }
+    admins: tuple[KeyText, ...]
+    fold: str
+    join: str
+    listed: tuple[Listed, ...]
+    max_lease: int
+    skew: int
+    takeover: str
+    void: tuple[Oid, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Join(Operation):
+    """Bind a name to a key and a session."""
+
+    KIND = "join"
+    FIELDS = {"key": fields.key}  # noqa: RUF012
+    key: KeyText
+
+
+class Rejoin(Operation):
+    """Make the statement's session the agent's current one."""
+
+    __slots__ = ()
+
+    KIND = "rejoin"
+    FIELDS: ClassVar[dict[str, Field]] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Rotate(Operation):
+    """Replace the agent's key; `proof` is the new key's signature (SSHSIG, base64) over `rotation_challenge`."""
+
+    KIND = "rotate"
+    FIELDS = {"key": fields.key, "proof": fields.base64_text}  # noqa: RUF012
+    key: KeyText
+    proof: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class BlockTasks(Operation):
+    """Say that tasks cannot be worked on; nobody can claim them, or what is below them, until that is lifted."""
+
+    KIND = "block"
+    FIELDS = {"reason": fields.line, "tasks": unique(many(fields.task, 1, 256))}  # noqa: RUF012
+    reason: str
+    tasks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Unblock(Operation):
+    """Lift blocks, one's own or anybody's."""
+
+    KIND = "unblock"
+    FIELDS = {"blocks": unique(many(fields.nonce, 1, 256)), "reason": fields.line}  # noqa: RUF012
+    blocks: tuple[Nonce, ...]
+    reason: str

@@ -1,0 +1,89 @@
+"""What is in the way of a claim: claims of others, waiters before it, blocked tasks, and waiting for one another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from .ids import Agent
+from .items import Intent, Item, ItemKind
+from .outcome import Conflict
+from .state import Block, State, Waiter
+from .statements import Claim, Takeover
+
+PROTECTED_SECONDS = 600
+"""How long a waiter keeps newcomers off what it waits for, from the date of its claim."""
+
+
+def conflicts(state: State, agent: Agent, items: Iterable[Item]) -> tuple[Conflict, ...]:
+    """Return every claim of others in the way of these items: overlap, unless both are reads."""
+    return tuple(
+        Conflict(asked, claim, claim.items[position])
+        for asked in items
+        for nonce, position in state.index.overlapping(asked)
+        if (claim := state.claims[nonce]).holder != agent
+        and (asked.intent is Intent.EDIT or claim.items[position].intent is Intent.EDIT)
+    )
+
+
+def obstacles(
+    state: State, agent: Agent, items: tuple[Item, ...], at: int, number: int | None = None
+) -> tuple[Conflict, ...]:
+    """Return claims and waiters in the way at the moment `at`; `number` is the own place in the queue, None is behind.
+
+    A waiter is in the way for `PROTECTED_SECONDS`, and never of a holder that it waits for.
+    """
+    return conflicts(state, agent, items) + tuple(_ahead(state, agent, items, at, number))
+
+
+def _ahead(state: State, agent: Agent, items: tuple[Item, ...], at: int, number: int | None) -> Iterator[Conflict]:
+    if not state.waiting:
+        return
+    for asked in items:
+        for nonce, position in state.asked.overlapping(asked):
+            waiter = state.waiting[nonce]
+            held = waiter.op.items[position]
+            if (
+                waiter.agent != agent
+                and (number is None or waiter.queue < number)
+                and Intent.EDIT in (asked.intent, held.intent)
+                and at <= waiter.op.at + PROTECTED_SECONDS
+                and not _waits_for(state, waiter, agent)
+            ):
+                yield Conflict(asked, waiter.as_claim(), held)
+
+
+def _waits_for(state: State, waiter: Waiter, agent: Agent) -> bool:
+    return any(found.claim.holder == agent for found in conflicts(state, waiter.agent, waiter.op.items))
+
+
+def blocking(state: State, op: Claim | Takeover) -> tuple[Block, ...]:
+    """Return the blocks on tasks asked for, or on what is above them."""
+    asked = [item.name for item in op.items if item.kind is ItemKind.TASK]
+    return tuple(block for block in state.blocks.values() if any(is_blocked_by(block, name) for name in asked))
+
+
+def is_blocked_by(block: Block, task: str) -> bool:
+    """Tell whether a block is on this task or above it."""
+    return any(task == name or task.startswith(name + "/") for name in block.tasks)
+
+
+def cycle(state: State, start: Agent, at: int) -> tuple[Agent, ...]:
+    """Return agents that wait for one another, from `start` round to itself; empty when it does not wait for itself."""
+    trail, seen = [(start, _waited_for(state, start, at))], {start}
+    while trail:
+        for other in trail[-1][1]:
+            if other == start:
+                return (*(agent for agent, _ in trail), start)
+            if other not in seen:
+                seen.add(other)
+                trail.append((other, _waited_for(state, other, at)))
+                break
+        else:
+            trail.pop()
+    return ()
+
+
+def _waited_for(state: State, agent: Agent, at: int) -> Iterator[Agent]:
+    for waiter in state.waiting.values():
+        if waiter.agent == agent:
+            yield from (c.claim.holder for c in obstacles(state, agent, waiter.op.items, at, waiter.queue))
