@@ -138,7 +138,12 @@ def test_files_of_a_claim_come_and_go_with_what_changes_it() -> None:
     world.granted(world.claim("alpha", path("b")))
     assert sorted(world.files()) == [
         "agents/alpha",
-        *["claims/0/1/claim", "claims/0/1/cut-000000000004-0000", "claims/0/1/cut-000000000005-0000", "claims/0/1/grant"],
+        *[
+            "claims/0/1/claim",
+            "claims/0/1/cut-000000000004-0000",
+            "claims/0/1/cut-000000000005-0000",
+            "claims/0/1/grant",
+        ],
         *["claims/0/2/claim", "claims/0/2/grant"],
         *["counters", "format", "policy"],
     ]

@@ -27,6 +27,7 @@ from git_coord.domain.text import escape_for_display
 from git_coord.errors import CoordError, Kind
 
 BLOB = Oid("0123456789" * 4)
+ONE_KIND = "an item needs exactly one of 'path', 'glob', 'task' and 'branch'"
 LATIN = b"caf\xe9.txt".decode(errors="surrogateescape")
 
 
@@ -211,8 +212,11 @@ def b64(raw: bytes) -> dict[str, str]:
     [
         ([], "an item is not an object"),
         (None, "an item is not an object"),
-        ({}, "an item needs exactly one of 'path', 'glob', 'task' and 'branch'"),
-        ({"path": "a", "task": "a", "intent": "edit"}, "an item needs exactly one of 'path', 'glob', 'task' and 'branch'"),
+        ({}, ONE_KIND),
+        (
+            {"path": "a", "task": "a", "intent": "edit"},
+            ONE_KIND,
+        ),
         (
             {"host": "main", "intent": "edit"},
             "an item has 'host', which this version does not know: a newer git coord is needed",
