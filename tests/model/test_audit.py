@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from git_coord.domain import ledger
+from git_coord.domain import changing, granting, ledger
 from git_coord.domain.statements import Claim, Release
 from tests.service.scene import Desk, Scene
 
@@ -42,14 +42,15 @@ def does_nothing(state: ledger.State, _op: object) -> ledger.Outcome:
 
 def skips_a_token(state: ledger.State, op: Claim) -> ledger.Outcome:
     counters = state.counters._replace(token=state.counters.token + 1)
-    return ledger._claim(replace(state, counters=counters), op)
+    return granting.claim(replace(state, counters=counters), op)
 
 
-STORIES: dict[str, tuple[Callable[[Desk, Desk], None], str, object, object]] = {
-    "conflicts are not seen": (both_claim, "conflicts", None, never_conflicts),
-    "a release does nothing": (claim_and_release, "_RULES", Release, does_nothing),
-    "a token is left out": (claim_again, "_RULES", Claim, skips_a_token),
-    "what is claimed again is not replaced": (claim_again, "_replaced", None, lambda *_: {}),
+Rules = tuple[Callable[[Desk, Desk], None], object, str, object, object]
+STORIES: dict[str, Rules] = {
+    "conflicts are not seen": (both_claim, granting, "obstacles", None, never_conflicts),
+    "a release does nothing": (claim_and_release, ledger, "_RULES", Release, does_nothing),
+    "a token is left out": (claim_again, ledger, "_RULES", Claim, skips_a_token),
+    "what is claimed again is not replaced": (claim_again, changing, "_replaced", None, lambda *_: {}),
 }
 
 
@@ -69,11 +70,11 @@ def audit(desk: Desk) -> None:
 def test_a_rule_broken_in_the_ledger_is_noticed(
     name: str, pair: tuple[Desk, Desk], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    story, attribute, key, broken = STORIES[name]
+    story, module, attribute, key, broken = STORIES[name]
     if key is None:
-        monkeypatch.setattr(ledger, attribute, broken)
+        monkeypatch.setattr(module, attribute, broken)
     else:
-        monkeypatch.setitem(getattr(ledger, attribute), key, broken)
+        monkeypatch.setitem(getattr(module, attribute), key, broken)
     story(*pair)
     with pytest.raises(AssertionError):
         [audit(desk) for desk in pair]
