@@ -40,7 +40,7 @@ docs: .venv/.stamp
 
 package: .venv/.stamp
 	@rm -rf $(WHEELS)
-	@$(BIN)/python -m pip wheel -qq --no-deps -w $(WHEELS) .
+	@$(BIN)/python -m pip wheel -qq --no-deps --no-build-isolation -w $(WHEELS) .
 	@$(BIN)/python -m zipfile -l $(WHEELS)/*.whl > $(WHEELS)/contents
 	@for part in share/man/man1/git-coord.1 git_coord/githooks/; do grep -qF "$$part" $(WHEELS)/contents \
 		|| { echo "make: the wheel lacks $$part" >&2; exit 1; }; done
