@@ -19,13 +19,15 @@ def main() -> NoReturn:
     Of a command of a tenth of a second, collecting garbage took 4 ms and taking the interpreter apart 13: a process
     that ends has neither to do. What matters is closed, flushed and synced where it is written.
     """
-    if sys.argv[1:2] and sys.argv[1] in HASTY and not {"-h", "--help"} & set(sys.argv):
+    if is_hasty := sys.argv[1:2] != [] and sys.argv[1] in HASTY and not {"-h", "--help"} & set(sys.argv):
         gc.disable()
-        from git_coord.store.ahead import begin
+        from git_coord.store import ahead
 
-        begin(os.environ)
+        ahead.begin(os.environ)
     from git_coord.cli.main import run
 
+    if is_hasty:
+        ahead.go_on(os.environ)
     status = run(sys.argv[1:])
     sys.stderr.flush()
     os._exit(status)

@@ -49,10 +49,20 @@ class Process:
             self._poll.register(fd, select.POLLIN)
 
     def send(self, data: bytes) -> None:
-        """Queue input; it is written by whatever waits for output next."""
-        if not self._input:
-            self._poll.register(self._stdin, select.POLLOUT)
+        """Write what the child takes at once; the rest is written by whatever waits for output next."""
+        was_idle = not self._input
         self._input += data
+        if was_idle and data:
+            self._poll.register(self._stdin, select.POLLOUT)
+            self._write()
+
+    def end(self) -> None:
+        """End the input; what is queued is still written."""
+        if not self._closing:
+            self._closing = True
+            if not self._input and self._stdin >= 0:
+                os.close(self._stdin)
+                self._stdin = -1
 
     def line(self) -> bytes:
         """Return the next line of output without its newline; raises EOFError when there is none."""
@@ -73,7 +83,9 @@ class Process:
     def communicate(self, timeout: float | None = None) -> Completed:
         """End the input and wait for the end; raises TimeoutError after killing the child and its children."""
         deadline = None if timeout is None else time.monotonic() + timeout
-        self._end_input()
+        self.end()
+        if self._pidfd is not None:
+            self._poll.register(self._pidfd, select.POLLIN)
         try:
             # The child's own end counts: what it left running (an ssh master) may hold the pipes open for hours.
             while not self._ended():
@@ -160,14 +172,6 @@ class Process:
             if self._closing:
                 os.close(self._stdin)
                 self._stdin = -1
-
-    def _end_input(self) -> None:
-        self._closing = True
-        if not self._input and self._stdin >= 0:
-            os.close(self._stdin)
-            self._stdin = -1
-        if self._pidfd is not None:
-            self._poll.register(self._pidfd, select.POLLIN)
 
     def _ended(self) -> bool:
         return self.code is not None or self._reap(os.WNOHANG)

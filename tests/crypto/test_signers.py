@@ -60,6 +60,14 @@ def test_the_in_process_signature_is_the_one_of_ssh_keygen(lab):
     assert signer.sign(MESSAGE, ROTATE_NAMESPACE) == lab.sign("ed25519", MESSAGE, ROTATE_NAMESPACE)
 
 
+def test_what_is_needed_soon_is_done_while_ssh_keygen_signs(lab):
+    signer = SshKeygenSigner(lab.path("ed25519"), lab.key("ed25519"), 60, lab.env)
+    seen = []
+    signer.meanwhile = lambda: seen.append("now")
+    verify(decode_armor(signer.sign(MESSAGE, NAMESPACE)), MESSAGE, NAMESPACE)
+    assert seen == ["now"]
+
+
 def test_a_large_message_is_signed(lab):
     message = b"x" * (1 << 20)
     armor = SshKeygenSigner(lab.path("ed25519"), lab.key("ed25519"), 60, lab.env).sign(message, NAMESPACE)

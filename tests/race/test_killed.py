@@ -110,7 +110,7 @@ def test_an_init_killed_anywhere_is_finished_by_the_next(hub_and_clones: Clones,
     assert (wrong(alpha), wrong(beta)) == ([], [])
 
 
-SYNC = (*FETCH, "before write", "after write", "before push", "push sent", "push answered", "tracking moved")
+SYNC = (*FETCH, "before write", "after write", "before push", "push sent", "push answered", "after push")
 
 
 @pytest.mark.slow

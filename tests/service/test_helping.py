@@ -67,7 +67,7 @@ def test_who_loses_the_race_finds_its_claim_placed_by_fetching(scene: Scene) -> 
     def race(name: str) -> None:
         if name == "before push" and "b.txt" not in beta.holdings():
             beta.granted("b.txt")
-        elif name == "tracking moved":
+        elif name == "after push":
             coord.reach = lambda _name: None
             beta.sync()
 

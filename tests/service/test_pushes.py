@@ -74,7 +74,7 @@ def test_a_brief_lock_at_the_host_goes_unnoticed(scene: Scene) -> None:
     coord = alpha.coord()
 
     def mend(name: str) -> None:
-        if name == "tracking moved":
+        if name == "after push":
             remote.refuse = ""
 
     coord.reach = mend

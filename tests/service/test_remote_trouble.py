@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 from tests.service.scene import Desk, Scene, item, trouble
@@ -13,8 +13,10 @@ from git_coord.service.claims import ClaimRefused
 from git_coord.service.ledger import view
 from git_coord.service.query import check
 from git_coord.service.remote_ledger import own_updates
-from git_coord.store.interface import PushedRef, RefUpdate
-from git_coord.store.memory import MemoryRemote
+from git_coord.store import refnames
+from git_coord.store.interface import ABSENT, PushedRef, RefUpdate, Swap
+from git_coord.store.memory import MemoryRemote, MemoryStore
+from git_coord.store.refnames import FETCHED_LEDGER, LEDGER, SEEN, Family
 
 
 def remote_of(desk: Desk) -> MemoryRemote:
@@ -74,9 +76,9 @@ class _Silent(MemoryRemote):
         super().__init__(below.hub, below.store)
         self.drop_answer = True
 
-    def push(self, updates: Sequence[RefUpdate]) -> list[PushedRef]:
+    def push(self, updates: Sequence[RefUpdate], *, record: bool = True) -> list[PushedRef]:
         try:
-            return super().push(updates)
+            return super().push(updates, record=record)
         finally:
             self.offline = True
 
@@ -231,3 +233,39 @@ def test_a_claim_too_old_to_be_placed_is_refused_as_late(scene: Scene) -> None:
 
 class _KilledError(Exception):
     """Nothing of ours catches it: as good as a kill."""
+
+
+class _Swaps(MemoryStore):
+    """Notes which refs each swap moves, and lets a test move some first."""
+
+    def __init__(self, below: MemoryStore) -> None:
+        self.__dict__ = below.__dict__
+        self.seen: list[set[str]] = []
+        self.first: Callable[[], object] = lambda: None
+
+    def swap(self, updates: Sequence[RefUpdate], reason: str) -> Swap:
+        if len(updates) > 1:
+            self.first()
+            self.first = lambda: None
+        self.seen.append({update.ref for update in updates})
+        return super().swap(updates, reason)
+
+
+def test_what_the_remote_confirmed_is_taken_in_one_transaction(scene: Scene) -> None:
+    (alpha,) = scene.joined("alpha")
+    store = _Swaps(alpha.store)
+    assert alpha.granted("a.txt", coord=alpha.coord(below=store)).is_confirmed is True
+    mine = refnames.owned(Family.REQUESTS, alpha.agent)
+    copies = {FETCHED_LEDGER, refnames.fetched(mine)}
+    assert store.seen == [{mine}, {LEDGER, SEEN, *copies}]
+    assert len(set(alpha.store.refs(LEDGER, SEEN, FETCHED_LEDGER).values())) == 1
+
+
+def test_a_copy_that_somebody_else_moved_does_not_keep_the_ledger_back(scene: Scene) -> None:
+    (alpha,) = scene.joined("alpha")
+    store = _Swaps(alpha.store)
+    other = refnames.fetched(refnames.owned(Family.REQUESTS, alpha.agent))
+    store.first = lambda: alpha.store._set(other, ABSENT)
+    assert alpha.granted("a.txt", coord=alpha.coord(below=store)).is_confirmed is True
+    tips = alpha.store.refs(LEDGER, SEEN, FETCHED_LEDGER)
+    assert (len(tips), set(tips.values())) == (3, {scene.hub_tip()})

@@ -11,10 +11,11 @@ from typing import Protocol
 import pytest
 
 from git_coord.domain.merkle import GitObject, Tree, hash_object
-from git_coord.store.git import discover
 from git_coord.store.gitcli import GitStore
 from git_coord.store.interface import Store
 from git_coord.store.libgit2 import open_libgit2
+from git_coord.store.location import discover
+from git_coord.store.loose import loose_objects
 from git_coord.store.memory import MemoryStore
 from tests.helpers import Repo, new_repo
 
@@ -25,6 +26,10 @@ KINDS = [
     "gitcli-worktree",
     "gitcli-bare",
     "gitcli-sha256",
+    "loose-plain",
+    "loose-worktree",
+    "loose-bare",
+    "loose-sha256",
     "libgit2-plain",
     "libgit2-worktree",
     "libgit2-bare",
@@ -52,6 +57,8 @@ def open_store(kind: str, repo: Repo) -> ClosableStore:
     git = location.git(repo.env)
     if kind.startswith("gitcli"):
         return GitStore(git, location.object_format)
+    if kind.startswith("loose"):
+        return GitStore(git, location.object_format, loose=loose_objects(location.common_dir, git.config()))
     store = open_libgit2(git)
     assert store is not None
     return store

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from git_coord.errors import CoordError, Kind
 from git_coord.process import Process
-from git_coord.store.git import Config, Git, discover
+from git_coord.store.git import Config, Git
+from git_coord.store.location import discover
 from tests.helpers import Repo, new_repo
 
 from .conftest import ends
@@ -60,6 +62,17 @@ def test_input_and_output_larger_than_the_pipes_pass(repo: Repo) -> None:
     git = Git(repo.path / ".git", repo.env)
     oid = git.run(["hash-object", "-w", "--stdin"], text).out.decode().strip()
     assert git.run(["cat-file", "blob", oid]).out == text
+
+
+def test_input_is_written_at_once(tmp_path: Path) -> None:
+    process = Process("/bin/sh", ["sh", "-c", "cat >got; exec sleep 60"], {"PATH": os.environ["PATH"]})
+    process.send(b"now")
+    process.end()
+    deadline = time.monotonic() + 10
+    while not (Path("got").exists() and Path("got").read_bytes() == b"now"):
+        assert time.monotonic() < deadline
+    process.kill()
+    assert process.code == -signal.SIGTERM
 
 
 def test_a_command_that_reads_no_input_is_no_trouble(repo: Repo) -> None:
@@ -119,6 +132,7 @@ def test_a_repository_is_found_from_a_subdirectory(repo: Repo) -> None:
         "sha1",
         False,
         True,
+        None,
     )
 
 
@@ -132,7 +146,7 @@ def test_a_linked_worktree_has_its_own_directory_and_the_common_one(repo: Repo) 
 def test_a_bare_repository_has_no_top(tmp_path: Path, env: dict[str, str]) -> None:
     bare = new_repo(tmp_path / "b.git", env, "--bare", "--object-format=sha256")
     path = str(bare.path)
-    assert discover(bare.path, env) == (path, path, None, "", "sha256", True, False)
+    assert discover(bare.path, env) == (path, path, None, "", "sha256", True, False, None)
 
 
 def test_inside_the_git_directory_there_is_no_top(repo: Repo) -> None:
@@ -185,6 +199,32 @@ def test_a_repository_may_have_any_path(name: str, tmp_path: Path, env: dict[str
     bare = new_repo(tmp_path / name / "bare", env, "--bare")
     assert discover(bare.path, env)[:4] == (str(bare.path), str(bare.path), None, "")
     assert location.git(env).run(["rev-parse", "--show-toplevel"]).out.decode() == f"{repo.path}\n"
+
+
+def test_the_upstream_is_found_with_the_repository(hub_and_clones: Callable[..., tuple[Repo, ...]]) -> None:
+    _, alpha = hub_and_clones("alpha")
+    theirs = alpha.rev("origin/main")
+    alpha.commit("mine")
+    assert discover(alpha.path, alpha.env).upstream == theirs
+    alpha.git("update-ref", "-d", "refs/remotes/origin/main")
+    (alpha.path / "@{upstream}^{commit}").touch()
+    assert discover(alpha.path, alpha.env).upstream is None
+    (alpha.path / "@{upstream}^{commit}").unlink()
+    location = discover(alpha.path, alpha.env)
+    assert (location.upstream, location.top) == (None, str(alpha.path))
+    alpha.git("checkout", "-q", "--detach")
+    assert discover(alpha.path, alpha.env).upstream is None
+
+
+def test_a_path_with_a_newline_hides_no_upstream(
+    hub_and_clones: Callable[..., tuple[Repo, ...]], tmp_path: Path
+) -> None:
+    _, alpha = hub_and_clones("alpha")
+    odd = Repo(alpha.path.rename(tmp_path / "a\nb"), alpha.env)
+    location = discover(odd.path, odd.env)
+    assert (location.top, location.upstream) == (str(odd.path), odd.rev("origin/main"))
+    inside = discover(odd.path / ".git", odd.env)
+    assert (inside.top, inside.git_dir) == (None, str(odd.path / ".git"))
 
 
 def test_no_repository_is_an_error_in_gits_words(tmp_path: Path, env: dict[str, str]) -> None:

@@ -11,10 +11,10 @@ import pytest
 from git_coord.domain.ids import Oid
 from git_coord.domain.merkle import hash_object
 from git_coord.errors import CoordError, Kind
-from git_coord.store.git import discover
 from git_coord.store.gitcli import GitStore
 from git_coord.store.interface import ABSENT, RefUpdate, Swap
 from git_coord.store.libgit2 import open_libgit2
+from git_coord.store.location import discover
 from git_coord.store.refnames import LEDGER, Ref
 from tests.helpers import Repo, new_repo
 
@@ -23,7 +23,7 @@ from .conftest import ClosableStore, blob, commit, make_repo, open_store
 ALPHA = Ref("refs/coord/requests/alpha")
 
 
-@pytest.fixture(params=["gitcli", "libgit2"])
+@pytest.fixture(params=["gitcli", "loose", "libgit2"])
 def opened(request: pytest.FixtureRequest, repo: Repo) -> ClosableStore:
     return open_store(request.param, repo)
 

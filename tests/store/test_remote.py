@@ -12,9 +12,9 @@ import pytest
 from git_coord.clock import SystemClock
 from git_coord.domain.ids import Agent, Oid
 from git_coord.errors import CoordError, Kind
-from git_coord.store.git import discover
 from git_coord.store.gitcli import GitStore
 from git_coord.store.interface import ABSENT, PushedRef, PushStatus, RefUpdate
+from git_coord.store.location import discover
 from git_coord.store.refnames import FETCHED_LEDGER, LEDGER, Family, Ref, fetched, owned
 from git_coord.store.remote import GitRemote, Place, Timeouts, resolve_url
 from tests.helpers import Repo, new_repo
@@ -163,9 +163,10 @@ def test_the_push_line_names_every_exact_value(hub: Hub) -> None:
     line = alpha.remote._push_line([RefUpdate(LEDGER, b, a), RefUpdate(ALPHA, b, ABSENT), RefUpdate(NOTES, ABSENT, a)])
     url = line[-4]
     assert " ".join(line) == (
-        "-c push.pushOption= -c push.negotiate=false push --porcelain --no-verify --no-follow-tags --no-signed "
-        f"--recurse-submodules=no --force-with-lease={LEDGER}:{a} --force-with-lease={ALPHA}: "
-        f"--force-with-lease={NOTES}:{a} --end-of-options {url} {b}:{LEDGER} {b}:{ALPHA} :{NOTES}"
+        "-c push.pushOption= -c push.negotiate=false -c pack.threads=1 -c pack.window=0 push --porcelain --no-verify "
+        f"--no-follow-tags --no-signed --recurse-submodules=no --force-with-lease={LEDGER}:{a} "
+        f"--force-with-lease={ALPHA}: --force-with-lease={NOTES}:{a} "
+        f"--end-of-options {url} {b}:{LEDGER} {b}:{ALPHA} :{NOTES}"
     )
 
 

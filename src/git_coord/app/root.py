@@ -11,23 +11,24 @@ from git_coord.clock import Clock, SystemClock
 from git_coord.crypto.keys import Signer, SshKeygenSigner, load_public_key
 from git_coord.domain.ids import Agent, Nonce, Session, is_agent, is_session
 from git_coord.errors import CoordError, Kind
-from git_coord.service.context import Coord, Identity, Settings
+from git_coord.service.context import Coord, Identity
 from git_coord.service.failpoints import failpoint
 from git_coord.service.files import CoordFiles
-from git_coord.store import ahead, refnames
-from git_coord.store.git import Config, Git, Location, discover
+from git_coord.store import ahead
+from git_coord.store.git import Config, Git
 from git_coord.store.gitcli import GitStore
-from git_coord.store.interface import Remote
-from git_coord.store.refcache import ForgettingRemote, RefCache
+from git_coord.store.location import Location, discover
+from git_coord.store.loose import loose_objects
+from git_coord.store.refcache import RefCache
 from git_coord.store.worktree import Worktree
+
+from .configured import open_remote, remote_name, settings
 
 if TYPE_CHECKING:
     from git_coord.service.commits import UserHistory
 
 SIGN_SECONDS = 20
 SESSION_FILE = "session"
-LOCAL_ONLY = "."
-"""The value of `coord.remote` that says: this repository only, whatever remotes it has."""
 
 
 @dataclass(slots=True)
@@ -44,11 +45,13 @@ class App:
 
     def warm(self) -> None:
         """Start ahead the processes that a command which writes will need, all of them at once."""
-        if isinstance(self.coord.store, RefCache) and isinstance(self.coord.store.below, GitStore):
-            self.coord.store.below.warm()
-        self.worktree.warm()
+        # The longest first.
         if isinstance(self.coord.signer, SshKeygenSigner):
             self.coord.signer.warm()
+            self.coord.signer.meanwhile = _load_snapshot
+        self.worktree.warm()
+        if isinstance(self.coord.store, RefCache) and isinstance(self.coord.store.below, GitStore):
+            self.coord.store.below.warm()
 
     def refresh_snapshot(self) -> None:
         """Let the guard see what this command saw: whoever moves ledger or request refs writes its snapshot."""
@@ -101,14 +104,15 @@ def open_app(
     git = location.git(env, begun=begun)
     config = git.config()
     clock = clock or SystemClock()
-    plain = GitStore(git, location.object_format, sleep=clock.sleep, common_dir=location.common_dir)
+    loose = loose_objects(location.common_dir, config)
+    plain = GitStore(git, location.object_format, loose=loose, sleep=clock.sleep, common_dir=location.common_dir)
     store = RefCache(plain)
     files = CoordFiles(os.path.join(location.common_dir, "coord"), os.path.join(location.git_dir, "coord"))
     name = remote_name(config)
     reach = failpoint(env)
     coord = Coord(
         store=store,
-        remote=_remote(git, store, config, name, lock_dir=files.common, clock=clock, reach=reach),
+        remote=open_remote(git, store, config, name, lock_dir=files.common, clock=clock, reach=reach),
         files=files,
         clock=clock,
         nonce=new_nonce,
@@ -117,10 +121,15 @@ def open_app(
         notice=notice or (lambda _text: None),
         reach=reach,
     )
-    worktree = Worktree(git, store, location.top, remote=name, has_upstreams=bool(config.under("branch")))
+    worktree = Worktree(git, store, location, remote=name)
     app = App(coord, git, location, config, env, worktree, name)
     identify(app, agent)
     return app
+
+
+def _load_snapshot() -> None:
+    """Import what follows every write."""
+    import git_coord.service.snapshot  # noqa: F401
 
 
 def identify(app: App, agent: str | None = None) -> None:
@@ -190,102 +199,3 @@ def policy_signer(app: App) -> Callable[[], Signer] | None:
     """Return how to get the signer of the configured policy key (`coord.policyKey`), None without one."""
     path = app.config.get("coord.policyKey")
     return None if not path else lambda: file_signer(app, os.path.expanduser(path), uses_agent=True)
-
-
-def remote_name(config: Config) -> str | None:
-    """Return the remote to use: `coord.remote`, else the only one there is; None without any.
-
-    Raises CoordError(ERROR) when several exist and none is chosen, or the only one fetches and pushes elsewhere.
-    """
-    chosen = config.get("coord.remote")
-    if chosen:
-        return None if chosen == LOCAL_ONLY else chosen
-    names = sorted({key[len("remote.") : -len(".url")] for key in config.under("remote") if key.endswith(".url")})
-    if not names:
-        return None
-    if len(names) > 1:
-        raise CoordError(
-            Kind.ERROR,
-            f"several remotes ({', '.join(names)}), and none is chosen for the ledger",
-            next=f"git config coord.remote {'origin' if 'origin' in names else names[0]}",
-        )
-    push = config.get(f"remote.{names[0]}.pushurl")
-    if push is not None and push != config.get(f"remote.{names[0]}.url"):
-        raise CoordError(
-            Kind.ERROR,
-            f"{names[0]} fetches from one URL and pushes to another; the ledger is read and written at the push URL",
-            next=f"git config coord.remote {names[0]}",
-        )
-    return names[0]
-
-
-def _remote(
-    git: Git,
-    store: RefCache,
-    config: Config,
-    name: str | None,
-    *,
-    lock_dir: str,
-    clock: Clock,
-    reach: Callable[[str], None],
-) -> Remote | None:
-    if name is None:
-        return None
-    from git_coord.store.remote import GitRemote, Place, Timeouts
-
-    timeouts = Timeouts(seconds(config, "coord.fetchTimeout", 10), seconds(config, "coord.pushTimeout", 30))
-    place = Place(name, _url(git, config, name), config.get("coord.refPrefix") or refnames.DEFAULT_PREFIX)
-    return ForgettingRemote(
-        GitRemote(git, store.below, place, lock_dir=lock_dir, clock=clock, timeouts=timeouts, reach=reach), store
-    )
-
-
-def _url(git: Git, config: Config, name: str) -> str:
-    """Return the remote's push URL; only where git would rewrite or count URLs is git asked, which costs a process."""
-    urls = config.get_all(f"remote.{name}.pushurl") or config.get_all(f"remote.{name}.url")
-    if len(urls) == 1 and not config.under("url") and not name.startswith("-"):
-        return urls[0]
-    from git_coord.store.remote import resolve_url
-
-    return resolve_url(git, name)
-
-
-def settings(config: Config, *, offline: bool, place: str | None = None) -> Settings:
-    """Return the `coord.*` values; raises CoordError(ERROR) naming a key whose value cannot be used."""
-    rule = config.get("coord.offline") or "deny"
-    if rule not in ("deny", "allow"):
-        raise CoordError(Kind.ERROR, f"coord.offline is {rule!r}, not deny or allow")
-    share = config.get("coord.presence.share") or "basic"
-    if share not in ("none", "basic", "full"):
-        raise CoordError(Kind.ERROR, f"coord.presence.share is {share!r}, not none, basic or full")
-    prefix = config.get("coord.refPrefix") or refnames.DEFAULT_PREFIX
-    return Settings(
-        freshness=int(seconds(config, "coord.freshness", 60)),
-        min_ttl_remote=int(seconds(config, "coord.minTtl", 300)),
-        min_ttl_local=int(seconds(config, "coord.minTtl", 1)),
-        offline="allow" if offline else rule,
-        keeps_history=prefix.startswith(refnames.BRANCHES),
-        pinned_repo=config.get("coord.repo"),
-        share=share,
-        host=_clean(os.uname().nodename) if share == "full" else None,
-        place=_clean(place) if share == "full" else None,
-    )
-
-
-def _clean(text: str | None) -> str | None:
-    from git_coord.domain.text import is_clean_line
-
-    return text if text is not None and is_clean_line(text) else None
-
-
-def seconds(config: Config, key: str, default: float) -> float:
-    """Return a `coord.*` duration in seconds (`90s`, `30m`, `2h`, or a bare number)."""
-    from git_coord.domain.durations import parse_duration
-
-    text = config.get(key)
-    if text is None:
-        return default
-    try:
-        return parse_duration(text)
-    except ValueError:
-        raise CoordError(Kind.ERROR, f"{key} is {text!r}, not a duration like 90s, 30m or 2h") from None

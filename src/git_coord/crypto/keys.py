@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from ..domain.ids import KeyText
@@ -47,7 +47,7 @@ class SshKeygenSigner:
     file; leave the variable out for a key that needs no agent, then a hanging agent cannot get in the way.
     """
 
-    __slots__ = ("_ahead", "_env", "_path", "_timeout_seconds", "key")
+    __slots__ = ("_ahead", "_env", "_path", "_timeout_seconds", "key", "meanwhile")
 
     def __init__(self, path: StrPath, key: KeyText, timeout_seconds: float, env: Mapping[str, str]) -> None:
         """Run nothing yet."""
@@ -57,6 +57,8 @@ class SshKeygenSigner:
         # No terminal (a session of its own), no askpass window: whoever would have to be asked, the answer is no.
         self._env = {**env, "SSH_ASKPASS_REQUIRE": "never"}
         self._ahead: tuple[str, Process] | None = None
+        self.meanwhile: Callable[[], None] = lambda: None
+        """Called while ssh-keygen signs, for work that is needed soon."""
 
     def warm(self, namespace: str = NAMESPACE) -> None:
         """Start ssh-keygen ahead, so that it starts while Python works on; trouble shows when it is asked to sign."""
@@ -87,6 +89,8 @@ class SshKeygenSigner:
         except OSError as error:
             raise self._trouble(f"cannot run ssh-keygen: {error.strerror}") from error
         process.send(message)
+        process.end()
+        self.meanwhile()
         try:
             done = process.communicate(self._timeout_seconds)
         except TimeoutError:

@@ -19,7 +19,7 @@ NAMES = (
     "before push",
     "push sent",
     "push answered",
-    "tracking moved",
+    "after push",
     "before local move",
     "after local move",
     "before snapshot",

@@ -14,7 +14,8 @@ from git_coord.domain.merkle import GitObject
 from git_coord.domain.placing import MAX_PLACED, fault
 from git_coord.domain.statements import Operation
 from git_coord.errors import CoordError, Kind
-from git_coord.store.interface import PushStatus, RefUpdate
+from git_coord.store import refnames
+from git_coord.store.interface import PushedRef, PushStatus, RefUpdate, Swap
 from git_coord.store.refnames import LEDGER, SEEN
 
 from .beat import beat_if_due, note_pushed
@@ -176,20 +177,15 @@ def place_at_remote(coord: Coord, sealed: Sealed) -> Outcome | None:
 def _push_once(coord: Coord, sealed: Sealed) -> CoordError | None:
     """Push once; None when our ledger landed, else what to say if that goes on, after the remote was read again."""
     made = _extension(coord, sealed)
-    ledger = RefUpdate(LEDGER, made.head.oid, coord.known.oid)
     mine = own_updates(coord, [coord.me.agent])
     try:
         if made.head.oid not in coord.stored:
             store(coord, made.objects)
-        coord.reach("before push")
-        results = remote_of(coord).push([ledger, *mine])
-        coord.reach("tracking moved")
+        results = push_and_land(coord, made, mine)
     except CoordError as trouble:
         coord.stored.clear()  # perhaps it failed because they were pruned
         return _after_silence(coord, sealed, trouble)
-    note_pushed(coord, results)
     if results[0].status is not PushStatus.REJECTED:
-        land(coord, made)
         return None
     if final := refused_by_host(results[:1]):
         raise host_refusal(coord, final)
@@ -210,21 +206,53 @@ def _after_silence(coord: Coord, sealed: Sealed, trouble: CoordError) -> Unreach
     return UnreachableError(sealed, trouble)
 
 
-def land(coord: Coord, made: Extension) -> None:
-    """Move the local ledger to what the remote confirmed; another process of this clone may have been first.
+def push_and_land(coord: Coord, made: Extension | None, others: Sequence[RefUpdate]) -> list[PushedRef]:
+    """Push the ledger's extension (the first result is its own) with other refs, and take what the remote confirmed.
 
+    Raises CoordError(UNKNOWN) when the outcome is not known.
+    """
+    ledger = [RefUpdate(LEDGER, made.head.oid, coord.known.oid)] if made else []
+    updates = [*ledger, *others]
+    coord.reach("before push")
+    results = remote_of(coord).push(updates, record=False)
+    coord.reach("after push")
+    answers = zip(updates, results, strict=True)
+    landed = [update for update, result in answers if result.status is not PushStatus.REJECTED]
+    if made is not None and landed[:1] == ledger:
+        _land(coord, made, landed)
+    else:
+        remote_of(coord).record(landed)
+    note_pushed(coord, results)
+    return results
+
+
+def _land(coord: Coord, made: Extension, landed: Sequence[RefUpdate]) -> None:
+    """Move the local ledger, and the copies of all that landed, to what the remote confirmed.
+
+    Another process of this clone may have been first at some of them: then each moves for itself, or not at all.
     Trouble here is said, and does not hide that the remote has it: the next fetch brings it here.
     """
     old = coord.known.oid
     updates = [RefUpdate(LEDGER, made.head.oid, old), RefUpdate(SEEN, made.head.oid, old)]
+    copies = [update._replace(ref=refnames.fetched(update.ref)) for update in landed]
     coord.reach("before local move")
-    try:
-        move(coord, made.objects, updates, "confirmed", are_stored=True)
-    except CoordError as trouble:
-        coord.notice(f"{remote_of(coord).name} confirmed it, but {trouble.message}")
+    if not _swap_at_once(coord, [*updates, *copies]):
+        remote_of(coord).record(landed)
+        try:
+            move(coord, made.objects, updates, "confirmed", are_stored=True)
+        except CoordError as trouble:
+            coord.notice(f"{remote_of(coord).name} confirmed it, but {trouble.message}")
     coord.reach("after local move")
     take_extension(coord, made)
     note_synced(coord)
+
+
+def _swap_at_once(coord: Coord, updates: Sequence[RefUpdate]) -> bool:
+    """Move all of it in one transaction, which costs what one ref costs; False when that was not to be."""
+    try:
+        return coord.store.swap(updates, "confirmed") is Swap.MOVED
+    except CoordError:
+        return False
 
 
 def _extension(coord: Coord, sealed: Sealed) -> Extension:

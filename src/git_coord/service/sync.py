@@ -11,14 +11,14 @@ from git_coord.domain.ids import Oid
 from git_coord.errors import CoordError, Kind
 from git_coord.store import refnames
 from git_coord.store.interface import PushedRef, PushStatus, RefUpdate
-from git_coord.store.refnames import LEDGER, Family
+from git_coord.store.refnames import Family
 
-from .beat import beat_if_due, note_pushed
+from .beat import beat_if_due
 from .context import Coord
 from .ledger import candidates, fetched_ledger, open_ledger, place_locally
 from .losses import settled, tell_losses, waiting
 from .moving import store
-from .place import MAX_UNMOVED, PLACE_SECONDS, land
+from .place import MAX_UNMOVED, PLACE_SECONDS, push_and_land
 from .remote_ledger import (
     SYNC_FAMILIES,
     SYNCED,
@@ -127,15 +127,9 @@ def _reread(coord: Coord, refused: list[PushedRef]) -> None:
 
 def _push(coord: Coord, made: Extension | None, updates: list[RefUpdate]) -> list[PushedRef]:
     """Push once; returns what did not move."""
-    moves = [RefUpdate(LEDGER, made.head.oid, coord.known.oid), *updates] if made else updates
     if made:
         store(coord, made.objects)
-    coord.reach("before push")
-    results = remote_of(coord).push(moves)
-    coord.reach("tracking moved")
-    note_pushed(coord, results)
-    if made and results[0].status is not PushStatus.REJECTED:
-        land(coord, made)
+    results = push_and_land(coord, made, updates)
     return [result for result in results if result.status is PushStatus.REJECTED]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from git_coord.errors import CoordError, Kind
 from git_coord.process import Completed, Process, found
@@ -42,6 +42,8 @@ _OURS = {
 # A partial clone would ask the network for an object it lacks. Git from 2.45 (and distributions' patched ones) knows
 # the first; an empty list of protocols stops the others.
 _NO_NETWORK = {"GIT_NO_NETWORK": "1", "GIT_ALLOW_PROTOCOL": ""}
+
+CONFIG_QUESTION = ("config", "--list", "-z", "--show-scope")
 
 
 class Git:
@@ -105,6 +107,10 @@ class Git:
         """Start ahead what `run` will be asked for with these arguments, so that git starts while Python works on."""
         if tuple(args) not in self._begun:
             self._begun[tuple(args)] = self.start(args)
+
+    def taken(self, args: Sequence[str], keep: int | None) -> Process:
+        """Return the process that was started ahead with these arguments, else a new one; one that shares is new."""
+        return (None if keep is not None else self._begun.pop(tuple(args), None)) or self.start(args, keep=keep)
 
     def start(self, args: Sequence[str], *, env: Mapping[str, str] | None = None, keep: int | None = None) -> Process:
         """Start git and return the process, for those that talk with it for longer; it shares the descriptor `keep`."""
@@ -174,84 +180,6 @@ class Config:
         return {key: [value for _, value in rows] for key, rows in self._values.items() if key.startswith(start)}
 
 
-class Location(NamedTuple):
-    """Where a repository is: absolute paths without symbolic links; `top` is None without a worktree around us.
-
-    `prefix` is where we are below the top, empty or ending in a slash. Strings, because `pathlib` costs 4 ms.
-    """
-
-    git_dir: str
-    common_dir: str
-    top: str | None
-    prefix: str
-    object_format: str
-    is_bare: bool
-    is_inside_work_tree: bool
-
-    def git(
-        self,
-        env: Mapping[str, str],
-        *,
-        network: bool = False,
-        begun: dict[tuple[str, ...], Process] | None = None,
-    ) -> Git:
-        """Return git for this repository."""
-        return Git(self.git_dir, env, self.top or self.git_dir, network=network, begun=begun)
-
-
-def discover(start: StrPath, env: Mapping[str, str], begun: dict[tuple[str, ...], Process] | None = None) -> Location:
-    """Find the repository around `start` as git would; raises CoordError(ERROR) with git's words when there is none.
-
-    Two departures, both for hooks. GIT_DIR alone makes git take `start` for the top of the worktree: where `start`
-    lies in a worktree of that very repository, its real top counts. GIT_PREFIX is ignored, as git itself does: it
-    tells where the user stood, but a hook is started at the top.
-    """
-    given = env.get("GIT_DIR")
-    if given is not None and "GIT_WORK_TREE" not in env:
-        found = _locate(Git(None, env, start), check=False)
-        if found is not None and found.git_dir == os.path.realpath(os.path.join(start, given)):
-            return found
-    git = Git(None, env, start, begun=begun)
-    kept = {name: env[name] for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR") if name in env}
-    location = _locate(git, kept)
-    assert location is not None
-    return location
-
-
-_FACTS = ("--show-object-format", "--is-bare-repository", "--is-inside-work-tree")
-_PATHS = ("--show-prefix", "--absolute-git-dir", "--git-common-dir", "--show-toplevel")
-WHERE_QUESTION = ("rev-parse", *_FACTS, *_PATHS)
-CONFIG_QUESTION = ("config", "--list", "-z", "--show-scope")
-
-
-def _locate(git: Git, env: Mapping[str, str] | None = None, *, check: bool = True) -> Location | None:
-    done = git.run(WHERE_QUESTION, check=False, env=env)
-    lines = os.fsdecode(done.out).split("\n")[:-1]
-    # Without a worktree the last question fails, which is an answer. (No `--path-format`: git has it from 2.31 only.)
-    if len(lines) < len(_FACTS) or (done.code and lines[2] != "false"):
-        if check:
-            raise CoordError(Kind.ERROR, _words(done.err).strip() or "git cannot tell where the repository is")
-        return None
-    paths: list[str] = lines[len(_FACTS) :]
-    if len(paths) != len(_PATHS) - bool(done.code):
-        # A newline in some path: one question at a time.
-        paths = [_path(git, question, env) for question in _PATHS[: -1 if done.code else None]]
-    assert git.cwd is not None
-    return Location(
-        git_dir=paths[1],
-        common_dir=os.path.realpath(os.path.join(git.cwd, paths[2])),
-        top=None if done.code else paths[3],
-        prefix=paths[0],
-        object_format=lines[0],
-        is_bare=lines[1] == "true",
-        is_inside_work_tree=lines[2] == "true",
-    )
-
-
-def _path(git: Git, question: str, env: Mapping[str, str] | None) -> str:
-    return os.fsdecode(git.run(["rev-parse", question], env=env).out).removesuffix("\n")
-
-
 def failure(args: Sequence[str], done: Completed) -> CoordError:
     """Return the error for a git command that failed, in git's words as far as they go."""
     return CoordError(Kind.ERROR, f"git {verb(args)}: {first_words(done.err) or f'exit {done.code}'}")
@@ -259,7 +187,7 @@ def failure(args: Sequence[str], done: Completed) -> CoordError:
 
 def first_words(err: bytes) -> str:
     """Return git's first line that says what is wrong: for people only, never to decide on."""
-    lines = [line.strip() for line in _words(err).splitlines()]
+    lines = [line.strip() for line in words(err).splitlines()]
     # A transport's own complaint comes first; git's table of refs and its asides are not what went wrong.
     asides = ("From ", "hint:", "warning:", "* ")
     return next((line for line in lines if line and not line.startswith(asides) and " -> " not in line), "")
@@ -275,7 +203,8 @@ def verb(args: Sequence[str]) -> str:
     return ""
 
 
-def _words(err: bytes) -> str:
+def words(err: bytes) -> str:
+    """Return what git said, without the word it begins a complaint with."""
     return err.decode("utf-8", "replace").removeprefix("fatal: ").removeprefix("error: ")
 
 

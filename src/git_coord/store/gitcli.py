@@ -19,6 +19,7 @@ from git_coord.errors import CoordError, Kind
 from .codec import pack
 from .git import Git, first_words
 from .interface import ABSENT, RefUpdate, Swap, TreeRow
+from .loose import LooseObjects
 from .refnames import Ref
 from .slots import Slots
 from .talk import CatFile, UpdateRef
@@ -42,12 +43,17 @@ class GitStore:
         git: Git,
         algorithm: str,
         *,
+        loose: LooseObjects | None = None,
         sleep: Callable[[float], None] = time.sleep,
         common_dir: str | None = None,
     ) -> None:
-        """Start nothing yet; in `common_dir` a process notes what it moves: its locks are known when it dies."""
+        """Start nothing yet; without `loose`, git writes the objects.
+
+        In `common_dir` a process notes what it moves: its locks are known when it dies.
+        """
         self.git = git
         self._algorithm = algorithm
+        self._loose = loose
         self._sleep = sleep
         self._objects = CatFile(git)
         self._refs = UpdateRef(
@@ -128,14 +134,17 @@ class GitStore:
 
     def write(self, objects: Sequence[GitObject]) -> None:
         """Store objects, without moving a ref."""
-        if objects:
+        if self._loose is not None:
+            self._loose.write(objects)
+        elif objects:
             self.git.run(_UNPACK, pack(objects, self._algorithm))
 
     def warm(self) -> None:
         """Start ahead what a command that writes will need: git starts on the other core meanwhile."""
         self._objects.warm()
         self._refs.warm()
-        self.git.begin(_UNPACK)
+        if self._loose is None:
+            self.git.begin(_UNPACK)
 
     def swap(self, updates: Sequence[RefUpdate], reason: str) -> Swap:  # noqa: ARG002  # our refs have no reflog
         """Move all refs or none; raises CoordError(ERROR, data={"missing": [ids]}) for what was pruned: write again."""

@@ -109,12 +109,15 @@ class Remote(Protocol):
     def fetch(self, families: Collection[Family]) -> None:
         """Bring these families into the fetched namespace, exactly as they are there, vanished ones pruned."""
 
-    def push(self, updates: Sequence[RefUpdate]) -> list[PushedRef]:
+    def push(self, updates: Sequence[RefUpdate], *, record: bool = True) -> list[PushedRef]:
         """Ask the remote to move each ref from exactly its old value; refs are decided one by one.
 
-        What lands is also recorded in the fetched namespace. Raises CoordError(UNKNOWN) when the outcome is not
-        known: the refs may or may not have moved.
+        What lands is also recorded in the fetched namespace, unless the caller moves those refs itself, together with
+        others. Raises CoordError(UNKNOWN) when the outcome is not known: the refs may or may not have moved.
         """
+
+    def record(self, landed: Sequence[RefUpdate]) -> None:
+        """Record in the fetched namespace what landed; what has moved there since knows better and stays."""
 
     def deepen(self, commits: int, tip: Oid) -> None:
         """Fetch that many more commits of user history behind `tip` in a shallow clone."""

@@ -167,7 +167,7 @@ class MemoryRemote:
             for ref in {*wanted, *fetched}:
                 self.store._set(ref, wanted.get(ref, ABSENT))
 
-    def push(self, updates: Sequence[RefUpdate]) -> list[PushedRef]:
+    def push(self, updates: Sequence[RefUpdate], *, record: bool = True) -> list[PushedRef]:
         """Ask the remote to move each ref from exactly its old value."""
         self.pushes += 1
         self._reach()
@@ -178,10 +178,15 @@ class MemoryRemote:
         if self.drop_answer:
             self.drop_answer = False
             raise CoordError(Kind.UNKNOWN, f"{self.name} did not say what became of the push")
-        for update, answer in zip(updates, answers, strict=True):
-            if answer.status is not PushStatus.REJECTED:
-                self.store._set(refnames.fetched(update.ref), update.new)
+        if record:
+            taken = zip(updates, answers, strict=True)
+            self.record([update for update, answer in taken if answer.status is not PushStatus.REJECTED])
         return answers
+
+    def record(self, landed: Sequence[RefUpdate]) -> None:
+        """Record in the fetched namespace what landed."""
+        for update in landed:
+            self.store._set(refnames.fetched(update.ref), update.new)
 
     def deepen(self, commits: int, tip: Oid) -> None:  # noqa: ARG002  # a memory store has all history
         """Have all history already."""

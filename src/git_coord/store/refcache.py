@@ -66,10 +66,8 @@ class RefCache:
             self._note(update.ref, update.new)
         return result
 
-    def note_pushed(self, updates: Sequence[RefUpdate], results: Sequence[PushedRef]) -> None:
-        """Take what the remote said of each ref."""
-        if any(result.status is PushStatus.REJECTED for result in results):
-            self.forget()
+    def note_fetched(self, updates: Sequence[RefUpdate]) -> None:
+        """Remember what a push has recorded."""
         for update in updates:
             self._note(fetched(update.ref), update.new)
 
@@ -105,15 +103,23 @@ class ForgettingRemote:
         finally:
             self._cache.forget()
 
-    def push(self, updates: Sequence[RefUpdate]) -> list[PushedRef]:
-        """Push; what landed is remembered as fetched, anything else makes the cache ask again."""
+    def push(self, updates: Sequence[RefUpdate], *, record: bool = True) -> list[PushedRef]:
+        """Push; what is recorded is remembered as fetched, a refusal makes the cache ask again."""
         try:
-            results = self._below.push(updates)
+            results = self._below.push(updates, record=record)
         except BaseException:
             self._cache.forget()
             raise
-        self._cache.note_pushed(updates, results)
+        if any(result.status is PushStatus.REJECTED for result in results):
+            self._cache.forget()
+        elif record:
+            self._cache.note_fetched(updates)
         return results
+
+    def record(self, landed: Sequence[RefUpdate]) -> None:
+        """Record, and ask again: another process may have been first."""
+        self._below.record(landed)
+        self._cache.forget()
 
     def deepen(self, commits: int, tip: Oid) -> None:
         """Deepen user history."""

@@ -20,7 +20,9 @@ from .refnames import Family, Ref
 
 _QUIET = ("-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.logAllRefUpdates=false")
 _FETCH = ("fetch", "--prune", "--no-tags", "--no-filter", "--no-recurse-submodules", "--no-write-fetch-head")
-_PUSH = ("-c", "push.pushOption=", "-c", "push.negotiate=false", "push", "--porcelain", "--no-verify")
+_PUSH_PLAIN = ("-c", "push.pushOption=", "-c", "push.negotiate=false", "-c", "pack.threads=1", "-c", "pack.window=0")
+"""The last two: looking for deltas among a dozen small objects takes longer than sending them."""
+_PUSH = (*_PUSH_PLAIN, "push", "--porcelain", "--no-verify")
 _PUSH_NOTHING_ELSE = ("--no-follow-tags", "--no-signed", "--recurse-submodules=no")
 _COPIES = (refnames.FETCHED, refnames.prefix(Family.NOTES, fetched=True))
 FETCH_TRIES = 5
@@ -88,7 +90,7 @@ class GitRemote:
                 self._fetch(families, turn.left)
                 turn.done = True
 
-    def push(self, updates: Sequence[RefUpdate]) -> list[PushedRef]:
+    def push(self, updates: Sequence[RefUpdate], *, record: bool = True) -> list[PushedRef]:
         """Ask the remote to move each ref from exactly its old value; refs are decided one by one."""
         if not updates:
             return []
@@ -98,7 +100,8 @@ class GitRemote:
         said = _porcelain(done.out)
         answers = [said.get(refnames.on_remote(update.ref, self._place.prefix)) for update in updates]
         known = [(update, answer) for update, answer in zip(updates, answers, strict=True) if answer is not None]
-        self._record([update for update, (status, _) in known if status is not PushStatus.REJECTED])
+        if record or len(known) < len(updates):
+            self.record([update for update, (status, _) in known if status is not PushStatus.REJECTED])
         if len(known) < len(updates):
             raise self._unknown(done, "did not say what became of the push")
         return [PushedRef(update.ref, status, reason) for update, (status, reason) in known]
@@ -166,7 +169,7 @@ class GitRemote:
                 self._ssh = {"GIT_SSH_COMMAND": f"ssh -o BatchMode=yes -o ConnectTimeout={seconds}"}
         return self._ssh
 
-    def _record(self, landed: Sequence[RefUpdate]) -> None:
+    def record(self, landed: Sequence[RefUpdate]) -> None:
         """Set the fetched copies to what the remote now has; a fetch that got there first knows better.
 
         Each from the very value the push named: a copy that has moved since shows what came after the push.

@@ -15,6 +15,8 @@ from .git import Git, first_words
 from .interface import ABSENT, RefUpdate
 from .slots import Slots
 
+CAT_FILE = ("cat-file", "--batch-command", "--buffer")
+UPDATE_REF = ("-c", "core.logAllRefUpdates=false", "update-ref", "--stdin", "-z")
 _USAGE = 129
 """What git exits with when it does not know an option."""
 
@@ -44,7 +46,7 @@ class Conversation:
             self._process.forget()
             self._process = None
         if self._process is None or self._process.code is not None:
-            self._process = self._git.start(self._args, keep=self._keep())
+            self._process = self._git.taken(self._args, self._keep())
         return self._process
 
     def ended(self) -> tuple[int, str]:
@@ -64,7 +66,7 @@ class CatFile:
 
     def __init__(self, git: Git) -> None:
         """Start nothing yet."""
-        self._command: Conversation | None = Conversation(git, ["cat-file", "--batch-command", "--buffer"])
+        self._command: Conversation | None = Conversation(git, CAT_FILE)
         self._check = Conversation(git, ["cat-file", "--batch-check"])
         self._batch = Conversation(git, ["cat-file", "--batch"])
 
@@ -137,8 +139,7 @@ class UpdateRef:
         """Start nothing yet; `zero` is the id of nothing in this repository's hash."""
         self._zero = zero
         self._slots = slots
-        args = ["-c", "core.logAllRefUpdates=false", "update-ref", "--stdin", "-z"]
-        self._conversation = Conversation(git, args, (lambda: None) if slots is None else slots.held)
+        self._conversation = Conversation(git, UPDATE_REF, (lambda: None) if slots is None else slots.held)
         self.words = ""
         """What git said of the last transaction that failed: for people only."""
 

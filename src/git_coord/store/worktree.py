@@ -13,30 +13,28 @@ from git_coord.domain.statements import Base
 from . import refnames
 from .git import Git
 from .interface import Store
+from .location import Location
 
 MAX_ARGUMENTS = 200
 """Names given to git as arguments at once, at most."""
 _HASH = ("hash-object", "--stdin-paths")
-_UPSTREAM = ("rev-parse", "--quiet", "--verify", "@{upstream}^{commit}")
 
 
 class Worktree:
     """The files around one worktree's `top` (None in a bare repository: then nothing has a blob)."""
 
-    def __init__(self, git: Git, store: Store, top: str | None, *, remote: str | None, has_upstreams: bool) -> None:
+    def __init__(self, git: Git, store: Store, location: Location, *, remote: str | None) -> None:
         """Take where the worktree is; nothing is run yet."""
         self._git = git
-        self._top = top
+        self._top = location.top
+        self._upstream = location.upstream
         self._store = store
         self._remote = remote
-        self._has_upstreams = has_upstreams
 
     def warm(self) -> None:
-        """Start ahead what `pins` and `base` will ask git."""
+        """Start ahead what `pins` will ask git."""
         if self._top is not None:
             self._git.begin(_HASH)
-        if self._has_upstreams:
-            self._git.begin(_UPSTREAM)
 
     def pins(self, paths: Sequence[str]) -> dict[str, Oid]:
         """Return the blob id that `git add` would give each path that is a file or a symbolic link now."""
@@ -72,16 +70,14 @@ class Worktree:
         return found
 
     def base(self) -> Base:
-        """Return HEAD, its upstream and this clone's copy of the default branch, each None where there is none."""
+        """Return HEAD, its upstream and this clone's copy of the default branch, each None where there is none.
+
+        The upstream is the one that was found with the repository: asking again would cost a process.
+        """
         names = ["HEAD", *([refnames.default_branch(self._remote)] if self._remote else [])]
         commits = self._store.read([f"{name}^{{commit}}" for name in names])
         head, default = [None if commit is None else commit.oid for commit in [*commits, None]][:2]
-        return Base(head, self._upstream() if self._has_upstreams else None, default)
-
-    def _upstream(self) -> Oid | None:
-        # Not asked together with the others: a branch without upstream makes the reader of objects die.
-        done = self._git.run(_UPSTREAM, check=False)
-        return Oid(done.out.decode("ascii").strip()) if done.code == 0 else None
+        return Base(head, self._upstream, default)
 
     def branch(self) -> str | None:
         """Return the short name of the branch that is checked out, None for a detached HEAD."""

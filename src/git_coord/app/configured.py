@@ -1,0 +1,117 @@
+"""What git's configuration says to us: the `coord.*` values, and which remote has the ledger."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from git_coord.clock import Clock
+from git_coord.errors import CoordError, Kind
+from git_coord.service.context import Settings
+from git_coord.store import refnames
+from git_coord.store.git import Config, Git
+from git_coord.store.interface import Remote
+from git_coord.store.refcache import ForgettingRemote, RefCache
+
+LOCAL_ONLY = "."
+"""The value of `coord.remote` that says: this repository only, whatever remotes it has."""
+
+
+def remote_name(config: Config) -> str | None:
+    """Return the remote to use: `coord.remote`, else the only one there is; None without any.
+
+    Raises CoordError(ERROR) when several exist and none is chosen, or the only one fetches and pushes elsewhere.
+    """
+    chosen = config.get("coord.remote")
+    if chosen:
+        return None if chosen == LOCAL_ONLY else chosen
+    names = sorted({key[len("remote.") : -len(".url")] for key in config.under("remote") if key.endswith(".url")})
+    if not names:
+        return None
+    if len(names) > 1:
+        raise CoordError(
+            Kind.ERROR,
+            f"several remotes ({', '.join(names)}), and none is chosen for the ledger",
+            next=f"git config coord.remote {'origin' if 'origin' in names else names[0]}",
+        )
+    push = config.get(f"remote.{names[0]}.pushurl")
+    if push is not None and push != config.get(f"remote.{names[0]}.url"):
+        raise CoordError(
+            Kind.ERROR,
+            f"{names[0]} fetches from one URL and pushes to another; the ledger is read and written at the push URL",
+            next=f"git config coord.remote {names[0]}",
+        )
+    return names[0]
+
+
+def open_remote(
+    git: Git,
+    store: RefCache,
+    config: Config,
+    name: str | None,
+    *,
+    lock_dir: str,
+    clock: Clock,
+    reach: Callable[[str], None],
+) -> Remote | None:
+    """Return the remote of this name, None without one; `lock_dir` is our folder in the common git directory."""
+    if name is None:
+        return None
+    from git_coord.store.remote import GitRemote, Place, Timeouts
+
+    timeouts = Timeouts(seconds(config, "coord.fetchTimeout", 10), seconds(config, "coord.pushTimeout", 30))
+    place = Place(name, _url(git, config, name), config.get("coord.refPrefix") or refnames.DEFAULT_PREFIX)
+    return ForgettingRemote(
+        GitRemote(git, store.below, place, lock_dir=lock_dir, clock=clock, timeouts=timeouts, reach=reach), store
+    )
+
+
+def _url(git: Git, config: Config, name: str) -> str:
+    """Return the remote's push URL; only where git would rewrite or count URLs is git asked, which costs a process."""
+    urls = config.get_all(f"remote.{name}.pushurl") or config.get_all(f"remote.{name}.url")
+    if len(urls) == 1 and not config.under("url") and not name.startswith("-"):
+        return urls[0]
+    from git_coord.store.remote import resolve_url
+
+    return resolve_url(git, name)
+
+
+def settings(config: Config, *, offline: bool, place: str | None = None) -> Settings:
+    """Return the `coord.*` values; raises CoordError(ERROR) naming a key whose value cannot be used."""
+    rule = config.get("coord.offline") or "deny"
+    if rule not in ("deny", "allow"):
+        raise CoordError(Kind.ERROR, f"coord.offline is {rule!r}, not deny or allow")
+    share = config.get("coord.presence.share") or "basic"
+    if share not in ("none", "basic", "full"):
+        raise CoordError(Kind.ERROR, f"coord.presence.share is {share!r}, not none, basic or full")
+    prefix = config.get("coord.refPrefix") or refnames.DEFAULT_PREFIX
+    return Settings(
+        freshness=int(seconds(config, "coord.freshness", 60)),
+        min_ttl_remote=int(seconds(config, "coord.minTtl", 300)),
+        min_ttl_local=int(seconds(config, "coord.minTtl", 1)),
+        offline="allow" if offline else rule,
+        keeps_history=prefix.startswith(refnames.BRANCHES),
+        pinned_repo=config.get("coord.repo"),
+        share=share,
+        host=_clean(os.uname().nodename) if share == "full" else None,
+        place=_clean(place) if share == "full" else None,
+    )
+
+
+def _clean(text: str | None) -> str | None:
+    from git_coord.domain.text import is_clean_line
+
+    return text if text is not None and is_clean_line(text) else None
+
+
+def seconds(config: Config, key: str, default: float) -> float:
+    """Return a `coord.*` duration in seconds (`90s`, `30m`, `2h`, or a bare number)."""
+    from git_coord.domain.durations import parse_duration
+
+    text = config.get(key)
+    if text is None:
+        return default
+    try:
+        return parse_duration(text)
+    except ValueError:
+        raise CoordError(Kind.ERROR, f"{key} is {text!r}, not a duration like 90s, 30m or 2h") from None
