@@ -21,7 +21,7 @@ EXITS = (
     ("4", "lost", "not yours, or not any more"),
     ("5", "unknown", "the remote gave no answer, or not a young enough one"),
     ("6", "untrusted", "a record or the ledger cannot be believed"),
-    ("7", "stale", "the holder's lease is over; the claim still blocks"),
+    ("7", "stale", "the holder's lease is over, the claim still blocks; of preflight: ask a person"),
     ("8", "blocked", "blocked by a maintainer"),
     ("75", "timeout", "waited in vain"),
     ("130", "", "interrupted"),

@@ -6,6 +6,7 @@ import json
 import os
 import select
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -165,6 +166,54 @@ def test_a_remote_that_vanishes_is_said_once_and_the_watch_goes_on(trio: tuple[R
         running.until(lambda watch: b"answers again" in watch.err)
         code, err = running.end()
         assert (code, err.count("going on with"), "Traceback" in err) == (0, 1, False)
+
+
+@contextmanager
+def silent_server() -> Iterator[tuple[str, socket.socket]]:
+    """Listen on loopback and never say anything; yield the address and the socket."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(SECONDS)
+        yield f"git://127.0.0.1:{server.getsockname()[1]}/x", server
+
+
+def test_a_remote_that_hangs_holds_up_nothing_for_long(alone: Repo) -> None:
+    with silent_server() as (url, _):
+        alone.git("remote", "add", "origin", url)
+        alone.git("config", "coord.fetchTimeout", "1s")
+        with watch(alone, "--json") as running:
+            running.until(lambda watch: b"going on with what is here" in watch.err)
+            running.began()
+            alone.coord_json("post", "hello")
+            running.until(lambda watch: bool(watch.events("post.changed")))
+            assert running.end()[0] == 0
+
+
+def test_it_ends_at_once_in_the_middle_of_a_fetch(alone: Repo) -> None:
+    with silent_server() as (url, server):
+        alone.git("remote", "add", "origin", url)
+        alone.git("config", "coord.fetchTimeout", "10m")
+        with watch(alone) as running:
+            connection, _ = server.accept()
+            with connection:
+                assert running.end() == (0, "")
+
+
+def test_after_a_kill_the_last_event_comes_again_with_the_same_id(alone: Repo, tmp_path: Path) -> None:
+    line = f"cd {tmp_path}; echo $GIT_COORD_EVENT_ID >> ids; test -e go || {{ echo $$ > pid; sleep 600; }}"
+    options = ("--cursor-file", str(tmp_path / "cursor"), "--exec", line)
+    with watch(alone, *options) as running:
+        running.began()
+        alone.coord_json("claim", "a")
+        running.until(lambda watch: b"claim.granted" in watch.out)
+        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+            assert running.process.poll() is None
+        running.process.kill()
+        os.killpg(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+    (tmp_path / "go").touch()
+    assert alone.coord("watch", "--once", *options).code == 0
+    first, second = (tmp_path / "ids").read_text().split()
+    assert first == second
+    assert alone.coord("watch", "--once", *options).out == ""
 
 
 def test_a_ledger_that_is_not_believed_is_an_event(trio: tuple[Repo, Repo, Repo]) -> None:

@@ -9,10 +9,11 @@ import pytest
 
 from git_coord.crypto.keys import Signer
 from git_coord.crypto.record import seal
-from git_coord.domain.announcements import Post, Posts, Presence, Receipt, ReceiptEntry
+from git_coord.domain.announcements import Post, Posts, Presence, Receipt, ReceiptEntry, Taken
 from git_coord.domain.ids import Agent, Oid
 from git_coord.domain.merkle import TREE_MODE
 from git_coord.domain.statements import to_bytes
+from tests.cli.words import forget_sync
 from tests.hostile.attacker import Attacker
 from tests.hostile.conftest import Arena
 
@@ -205,3 +206,31 @@ def test_garbage_as_the_note_of_a_commit_does_not_keep_its_author_from_a_receipt
     assert note.count('"commit":"' + commit) == 2
     assert Agent("alpha") in by.head.state.agents
     assert arena.fresh("ci").coord_json("verify", "HEAD^..HEAD")["violations"] == []
+
+
+def test_what_others_wrote_is_data_to_a_watching_command(arena: Arena) -> None:
+    by, alpha = arena.mallory, arena.alpha
+    text = "$(touch stolen) `touch stolen` '; touch stolen; #"
+    push(by, "posts", "mallory", posts(by, text))
+    line = ("watch", "--once", "--cursor-file", ".git/cursor", "--exec", "cat >> .git/got")
+    alpha.coord_json("sync")
+    assert alpha.coord(*line).code == 0
+    push(by, "posts", "mallory", posts(by, text, f"{text} 2", seq=10**6 + 1))
+    forget_sync(alpha)
+    done = alpha.coord(*line)
+    assert (done.code, done.err) == (0, "")
+    event = json.loads((alpha.path / ".git/got").read_text())
+    assert (event["kind"], event["text"]) == ("post.changed", f"{text} 2")
+    assert not (alpha.path / "stolen").exists()
+
+
+def test_who_takes_a_post_does_not_end_it(arena: Arena) -> None:
+    by, beta = arena.mallory, arena.beta
+    name = beta.coord_json("post", "who?")["id"]
+    beta.coord_json("sync")
+    entry = Post("00000001", 0, "done", "nothing left to do", None, None, Taken(Agent("beta"), name))
+    made = Posts(**common(by), posts=(entry,))
+    push(by, "posts", "mallory", made)
+    arena.alpha.coord_json("sync")
+    (post,) = arena.alpha.coord_json("posts")["posts"]
+    assert (post["id"], post["status"], post["taken_by"], post["taker_says"]) == (name, "taken", "mallory", "done")

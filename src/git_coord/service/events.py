@@ -60,14 +60,23 @@ def _told(op: Operation, outcome: Any) -> Iterator[_Told]:
             holders = sorted({conflict.claim.holder for conflict in outcome.conflicts})
             yield "claim.refused", op.agent, line, _items(op.items) | {"holders": holders, "purpose": op.purpose}
         return
-    changes: tuple[Change, ...] = outcome.changes
+    changes: tuple[Change, ...] = getattr(outcome, "changes", ())  # not every outcome moves claims
     if isinstance(op, Claim) and not isinstance(outcome, Granted):
         yield "claim.queued", op.agent, line, _items(op.items) | {"purpose": op.purpose}
-    for before, after in sorted(changes, key=lambda change: change.after is not None):
+    for before, after in sorted(_apart(changes), key=lambda change: change.after is not None):
         if before is not None:
             yield from _lost(op, before, after, line)
         elif after is not None:
             yield "claim.granted", after.holder, _granted(op, after, line), _claim(after) | {"by": op.agent}
+
+
+def _apart(changes: tuple[Change, ...]) -> Iterator[Change]:
+    """Yield changes with a hand-over as what it is to watchers: an end for one agent, a grant for another."""
+    for before, after in changes:
+        if before is not None and after is not None and before.holder != after.holder:
+            yield from (Change(before, None), Change(None, after))
+        else:
+            yield Change(before, after)
 
 
 def _lost(op: Operation, before: LiveClaim, after: LiveClaim | None, line: str) -> Iterator[_Told]:

@@ -14,7 +14,7 @@ from git_coord.domain.state import LiveClaim, State
 
 from .context import Coord
 from .ledger import view
-from .posts import Posted, board
+from .posts import LIVE, Posted, board
 from .presence import Seen, beats, roster
 
 
@@ -98,10 +98,11 @@ class Status:
 
 
 def status(coord: Coord) -> Status:
-    """Return agents, claims, posts and warnings of the local view."""
+    """Return agents, claims, posts that are not over, and warnings of the local view."""
     now = picture(coord)
     claims = [now.held(claim) for claim in sorted(now.state.claims.values(), key=lambda claim: claim.token)]
-    return Status(roster(coord), claims, board(coord), list(_warnings(now, claims)))
+    posts = [posted for posted in board(coord) if posted.post.status in LIVE]
+    return Status(roster(coord), claims, posts, list(_warnings(now, claims)))
 
 
 def _warnings(now: Picture, claims: Iterable[Held]) -> Iterable[str]:

@@ -59,6 +59,7 @@ class Watch:
         end = None if self._plan.timeout is None else self._coord.clock.monotonic() + self._plan.timeout
         self._refresh()
         follower = Follower(self._coord, cursor)
+        self._keep(follower.cursor)
         self._announce(follower)
         while True:
             self._hand_on(follower)
