@@ -50,6 +50,7 @@ SETTINGS = (
         "What presence tells others: none (a heartbeat only), basic (default: no host, no absolute path), full.",
     ),
     ("coord.minTtl", "The shortest lease; 5m with a remote, 1s without."),
+    ("coord.clockSkew", "How much earlier than others the holder itself takes a lease for over; 60s."),
     ("coord.mode", "What the hooks do about a violation: block (default), warn or off."),
     ("coord.refPrefix", "Where the refs are on the remote; refs/heads/coord for hosts that take only branches."),
 )

@@ -33,10 +33,18 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "mcp": BELOW_FRONT_ENDS,
     "adapters": BELOW_FRONT_ENDS,
     "watch": BELOW_FRONT_ENDS,
-    "cli": (*BELOW_FRONT_ENDS, "hooks", "mcp", "adapters", "watch"),  # `git coord hooks`, `git coord mcp` start them
+    "run": BELOW_FRONT_ENDS,
+    "cli": (
+        *BELOW_FRONT_ENDS,
+        "hooks",
+        "mcp",
+        "adapters",
+        "watch",
+        "run",
+    ),  # `git coord hooks`, `git coord mcp` start them
     "__main__": ("cli", "store.ahead"),  # asks git before anything heavy is imported
 }
-FRONT_ENDS = {"cli", "hooks", "guard", "mcp", "adapters", "watch", "__main__"}
+FRONT_ENDS = {"cli", "hooks", "guard", "mcp", "adapters", "watch", "run", "__main__"}
 TALK = (
     "print",
     "input()",

@@ -129,7 +129,14 @@ def test_case_39_the_holder_is_told_that_its_lease_is_over_and_claiming_again_le
     refused = commits(beta, "README.md", "theirs\n")
     assert (refused.code, "your claim" in refused.err) == (1, False)
     done = commits(alpha, "README.md", "mine\n")
-    assert (done.code, done.err.splitlines()[:1]) == (0, ["git coord: your claim has expired, and may be taken over"])
-    assert alpha.coord_json("claim", "README.md")["token"] == 2
+    assert (done.code, done.err.splitlines()[0], done.err.splitlines()[-2]) == (
+        1,
+        "git coord: commit refused, your claim has ended",
+        "next    git coord renew README.md",
+    )
+    claimed = alpha.coord("claim", "README.md")
+    assert (claimed.code, claimed.out.split()[0]) == (0, "#2")
+    assert claimed.err.startswith("git coord: #1 README.md had ended ")
+    assert commits(alpha, "README.md", "mine\n").code == 0
     (shown,) = alpha.coord_json("status")["claims"]
     assert (shown["token"], shown["holder_stale"], len(shown["items"])) == (2, False, 1)

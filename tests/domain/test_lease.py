@@ -6,7 +6,15 @@ from tests.domain.world import START, World, path, statement
 
 from git_coord.domain.announcements import Presence
 from git_coord.domain.ids import Agent, Session
-from git_coord.domain.lease import CLASSES, counting_beat, is_stale, lease_end
+from git_coord.domain.lease import (
+    CLASSES,
+    beat_interval,
+    counting_beat,
+    is_stale,
+    lease_end,
+    vouched_until,
+    warned_from,
+)
 from git_coord.domain.state import Member
 from git_coord.domain.statements import Renewal
 
@@ -50,3 +58,27 @@ def test_only_beats_of_the_current_session_that_are_not_of_the_future_count() ->
     assert counting_beat(MEMBER, beat(START), START, 60) == START
     assert counting_beat(MEMBER, beat(START + 60), START, 60) == START + 60
     assert counting_beat(MEMBER, beat(START + 61), START, 60) is None
+
+
+def test_the_holder_gives_up_before_others_see_the_lease_end() -> None:
+    world = World.of("alpha")
+    claim = world.granted(world.claim("alpha", path("a"), ttl=600))
+    assert vouched_until(claim, None, 60) == claim.at + 540
+    assert vouched_until(claim, claim.at + 50, 60) == claim.at + 590
+    assert vouched_until(claim, None, 0) == claim.at + 600
+    assert warned_from(claim, claim.at + 540) == claim.at + 390
+
+
+def test_a_short_lease_is_not_over_as_soon_as_it_begins() -> None:
+    world = World.of("alpha")
+    claim = world.granted(world.claim("alpha", path("a"), ttl=30))
+    assert vouched_until(claim, None, 60) == claim.at + 20
+
+
+def test_a_beat_is_due_after_a_third_of_the_shortest_lease_or_when_it_is_ones_turn() -> None:
+    assert beat_interval([], 1) == 300
+    assert beat_interval([7200, 600], 1) == 200
+    assert beat_interval([7200], 1) == 300
+    assert beat_interval([7200], 100) == 1500
+    assert beat_interval([7200], 1000) == 2400
+    assert beat_interval([1], 1) == 1

@@ -173,18 +173,21 @@ def test_each_worktree_has_rules_of_its_own(pair: Pair) -> None:
         assert_allowed(done) if is_free else assert_blocked(done, "a.txt")
 
 
-def test_an_expired_claim_of_ones_own_passes_with_a_word(pair: Pair) -> None:
+def test_a_claim_that_nobody_vouches_for_is_lost_to_its_holder_until_a_sync(pair: Pair) -> None:
     app = open_here(pair.alpha)
     open_ledger(app.coord)
     now = picture(app.coord)
-    late = replace(now, now=now.now + 3 * 3600)
-    judged = judge(late, NO_RULES, app.coord.me.agent, ["a.txt", "b.txt"])
-    assert (judged.is_free, [one.path for one in judged.lapsed]) == (True, ["a.txt"])
-    lines = lapsed(judged.lapsed, Commit("commit", True, "index", ""), now.now)
-    assert lines[0] == "git coord: your claim has expired, and may be taken over"
-    assert lines[1].startswith("  a.txt   #1   expired ")
-    assert lines[2] == "next    git coord renew a.txt"
-    assert pair.alpha.coord("renew", "a.txt").code == 0
+    (claim,) = now.state.claims.values()
+    for seconds, expected in ((now.vouched[claim.op] - now.now, []), (now.vouched[claim.op] - now.now + 1, ["a.txt"])):
+        judged = judge(replace(now, now=now.now + seconds), NO_RULES, app.coord.me.agent, ["a.txt", "b.txt"])
+        assert [one.path for one in judged.lapsed] == expected
+    commit = Commit("commit", True, "index", "")
+    lines = lapsed(judged, commit, now.now, has_remote=True, warns=False)
+    assert lines[0] == "git coord: commit refused, your claim counts as lost until a sync says otherwise"
+    assert lines[1].startswith("  a.txt   #1   good until ")
+    assert lines[2:] == ["next    git coord sync", "bypass  GIT_COORD_BYPASS=1 git commit …      (recorded)"]
+    alone = lapsed(judged, commit, now.now, has_remote=False, warns=True)
+    assert (alone[0].split(",")[0], alone[2:]) == ("git coord: warning", ["next    git coord renew a.txt"])
 
 
 def test_a_picture_written_late_from_an_old_view_is_not_taken_for_new(pair: Pair) -> None:

@@ -19,7 +19,9 @@ LOCAL = (*BEFORE_PUBLISH, "after publish", "before snapshot", "after snapshot")
 """What a command passes in a repository without a remote, where publishing and placing are one swap."""
 FETCH = ("before lock", "after lock")
 """What only a command passes that fetches."""
-PUSHED = [name for name in NAMES if name not in FETCH]
+BEAT = ("before beat", "after beat")
+"""What only the process passes that pushes a beat beside the commands; killed in `tests/cli/test_beats.py`."""
+PUSHED = [name for name in NAMES if name not in (*FETCH, *BEAT)]
 """What a command passes that publishes and pushes."""
 
 
@@ -149,4 +151,4 @@ def test_a_look_killed_anywhere_hides_nothing_from_the_next(hub_and_clones: Clon
 
 
 def test_every_step_has_a_command_that_is_killed_there() -> None:
-    assert {*FETCH, *LOCAL, *PUSHED} == set(NAMES)
+    assert {*FETCH, *LOCAL, *PUSHED, *BEAT} == set(NAMES)

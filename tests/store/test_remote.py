@@ -145,7 +145,8 @@ def test_a_negotiation_tip_is_named_only_once_there_is_one(hub: Hub) -> None:
     _, alpha, beta = hub
     line = beta.remote._fetch_line(SYNCED, {})
     assert " ".join(line[:-5]) == (
-        "-c gc.auto=0 -c maintenance.auto=false -c core.logAllRefUpdates=false fetch --prune --no-tags --no-filter "
+        "-c gc.auto=0 -c maintenance.auto=false -c core.logAllRefUpdates=false "
+        "-c fetch.unpackLimit=1000 fetch --prune --no-tags --no-filter "
         "--no-recurse-submodules --no-write-fetch-head"
     )
     assert line[-5] == "--end-of-options"

@@ -89,6 +89,7 @@ def settings(config: Config, *, offline: bool, place: str | None = None) -> Sett
         freshness=int(seconds(config, "coord.freshness", 60)),
         min_ttl_remote=int(seconds(config, "coord.minTtl", 300)),
         min_ttl_local=int(seconds(config, "coord.minTtl", 1)),
+        clock_skew=int(seconds(config, "coord.clockSkew", 60)),
         offline="allow" if offline else rule,
         keeps_history=prefix.startswith(refnames.BRANCHES),
         pinned_repo=config.get("coord.repo"),

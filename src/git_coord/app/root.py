@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from git_coord.clock import Clock, SystemClock
 from git_coord.crypto.keys import Signer, SshKeygenSigner, load_public_key
-from git_coord.domain.ids import Agent, Nonce, Session, is_agent, is_session
+from git_coord.domain.ids import Agent, Nonce, Session, is_agent, is_nonce, is_session
 from git_coord.errors import CoordError, Kind
 from git_coord.service.context import Coord, Identity
 from git_coord.service.failpoints import failpoint
@@ -26,6 +26,7 @@ from .configured import open_remote, remote_name, settings
 
 if TYPE_CHECKING:
     from git_coord.service.commits import UserHistory
+    from git_coord.service.leases import Gone
 
 SIGN_SECONDS = 20
 SESSION_FILE = "session"
@@ -53,13 +54,17 @@ class App:
         if isinstance(self.coord.store, RefCache) and isinstance(self.coord.store.below, GitStore):
             self.coord.store.below.warm()
 
-    def refresh_snapshot(self) -> None:
-        """Let the guard see what this command saw: whoever moves ledger or request refs writes its snapshot."""
+    def refresh_snapshot(self) -> list[Gone]:
+        """Let the guard see what this command saw: whoever moves ledger or request refs writes its snapshot.
+
+        Returns what was taken from the agent since the last time, which is also said.
+        """
         from git_coord.service.snapshot import write_snapshot
 
         self.coord.reach("before snapshot")
-        write_snapshot(self.coord)
+        gone = write_snapshot(self.coord)
         self.coord.reach("after snapshot")
+        return gone
 
     def look_again(self) -> None:
         """Ask git for our refs at the next question, whatever this command has read of them."""
@@ -121,6 +126,8 @@ def open_app(
         notice=notice or (lambda _text: None),
         reach=reach,
     )
+    run = env.get("GIT_COORD_RUN") or ""
+    coord.run = run if is_nonce(run) else None
     worktree = Worktree(git, store, location, remote=name)
     app = App(coord, git, location, config, env, worktree, name)
     identify(app, agent)

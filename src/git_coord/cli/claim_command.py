@@ -63,7 +63,7 @@ def command(
     result = claims.claim(app.coord, wanted)
     app.refresh_snapshot()
     if isinstance(result, claims.ClaimRefused):
-        return _refused(app, output, result, wanted.items)
+        return refused(app, output, result, wanted.items)
     claims.check_still_held(app.coord, result, app.look_again)
     return _granted(app, output, result)
 
@@ -120,7 +120,8 @@ def _headline(app: App, result: claims.ClaimGranted, until: int) -> str:
     return f"held here only, not confirmed by {app.remote_name}; until {shown}"
 
 
-def _refused(app: App, output: Output, result: claims.ClaimRefused, items: tuple[Item, ...]) -> int:
+def refused(app: App, output: Output, result: claims.ClaimRefused, items: tuple[Item, ...]) -> int:
+    """Say who is in the way of a claim of these items; returns the exit status."""
     from git_coord.service.query import picture
 
     now = picture(app.coord)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 
 import click
 
 from git_coord.app import App, open_app
 from git_coord.domain.ids import is_agent
 from git_coord.errors import CoordError, Kind
-from git_coord.service.beat import note_beat
 from git_coord.service.here import note_here
+from git_coord.service.leases import alive
 
 from .output import Output
 from .shared import HELP, common
@@ -34,10 +35,11 @@ def means(as_json: bool, agent: str | None, *, offline: bool = False, tells: boo
     app = open_app(_here(), os.environ, agent=agent, offline=offline, notice=notice)
     app.coord.progress = output.progress
     if app.config.get("coord.repo") is not None:
-        note_beat(app.coord)
+        alive(app.coord)
         note_here(app.coord)
         if tells:
             _tell_unread(app, output)
+        click.get_current_context().call_on_close(lambda: _afterwards(app))
     return app, output
 
 
@@ -66,6 +68,14 @@ def _unread(app: App) -> list[str]:
     from git_coord.service.unread import tell  # only when there is something new: it reads the whole board
 
     return tell(app.coord)
+
+
+def _afterwards(app: App) -> None:
+    # What the command did stands; trouble with what comes after it is the next one's to say.
+    from git_coord.app.afterwards import afterwards
+
+    with suppress(CoordError, OSError):
+        afterwards(app)
 
 
 def _here() -> str:

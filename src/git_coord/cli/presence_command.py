@@ -7,7 +7,8 @@ import click
 from git_coord.domain.announcements import STATES
 from git_coord.domain.durations import show_age
 from git_coord.domain.timestamps import format_stamp
-from git_coord.service.ledger import open_ledger
+from git_coord.service.leases import remember
+from git_coord.service.ledger import open_ledger, view
 from git_coord.service.operations import require_membership
 from git_coord.service.presence import ALIASES, Seen, Wish, roster, set_presence
 from git_coord.service.remote_ledger import ROSTER_FAMILIES
@@ -73,6 +74,7 @@ def set_(
     require_membership(app.coord)
     wish = Wish(ALIASES.get(state, state), note, task, queue, ttl, app.branch(), will)
     made = set_presence(app.coord, wish)
+    remember(app.coord, view(app.coord)[0], shows=made.state != "offline")
     if output.is_json:
         output.object({"agent": made.agent, "state": made.state, "since": format_stamp(made.since)})
     else:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from git_coord.domain.durations import show_age
 from git_coord.domain.items import Item, ItemKind, show_name
+from git_coord.domain.lease import warned_from
 from git_coord.domain.ledger import Conflict
 from git_coord.domain.state import LiveClaim
 from git_coord.domain.text import escape_for_display
@@ -60,7 +61,11 @@ def token(claim: LiveClaim, *, is_confirmed: bool = True) -> str:
 
 
 def lease(held: Held, now: int) -> str:
-    """Return until when a lease lasts, or since when it is over."""
+    """Return until when a lease lasts, or since when it is over; of an own one, that it will soon be."""
+    if held.vouched_until is not None and now > held.vouched_until:
+        return f"unvouched since {clock_time(held.vouched_until, now)}"
+    if held.vouched_until is not None and now >= warned_from(held.claim, held.vouched_until):
+        return f"ends in {show_age(held.vouched_until - now)}"
     if held.is_stale:
         return f"stale since {clock_time(held.lease_until, now)}"
     return f"until {clock_time(held.lease_until, now)}"

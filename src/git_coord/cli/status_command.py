@@ -9,6 +9,7 @@ import click
 from git_coord.domain.durations import show_age
 from git_coord.domain.timestamps import format_stamp
 from git_coord.service import query
+from git_coord.service.leases import warnings
 from git_coord.service.posts import Posted
 from git_coord.service.presence import Seen
 from git_coord.service.remote_ledger import ROSTER_FAMILIES
@@ -38,7 +39,7 @@ def command(is_local: bool, as_json: bool, agent: str | None) -> int:
                 "posts": [post_object(posted) for posted in shown.posts],
                 "synced_at": render.as_of_stamp(age, now),
                 "as_of": render.as_of_stamp(age, now),
-                "warnings": shown.warnings,
+                "warnings": [*shown.warnings, *warnings(app.coord, app.coord.known.state)],
             }
         )
         return 0

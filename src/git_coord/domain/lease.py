@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,6 +13,9 @@ CLASSES = {"quick": 30 * 60, "standard": 2 * 3600, "long": 4 * 3600}
 """Lease classes and their ttl in seconds."""
 OFFLINE_NOT_AFTER = 10 * 60
 """Seconds after which an interactive claim that was not placed is refused."""
+LEAST_SECONDS = 300
+PER_AGENT_SECONDS = 15
+"""A beat is pushed at most every max(5 min, 15 s for each agent): hosts advise about six pushes a minute."""
 
 
 def lease_end(claim: LiveClaim, beat: int | None) -> int:
@@ -29,3 +33,23 @@ def counting_beat(member: Member, presence: Presence | None, now: int, skew: int
 def is_stale(claim: LiveClaim, beat: int | None, now: int) -> bool:
     """Tell whether the lease is over; a stale claim still blocks."""
     return now > lease_end(claim, beat)
+
+
+def vouched_until(claim: LiveClaim, acknowledged: int | None, skew: int) -> int:
+    """Return until when the holder itself may rely on a claim, by the last beat that it knows to have arrived.
+
+    That is `skew` seconds before others see the lease end, so that clocks which disagree never make two holders; of a
+    lease shorter than three times the skew, a third of it.
+    """
+    return lease_end(claim, acknowledged) - min(skew, claim.ttl // 3)
+
+
+def warned_from(claim: LiveClaim, until: int) -> int:
+    """Return from when the holder is told that the claim will end: the last quarter of its ttl."""
+    return until - claim.ttl // 4
+
+
+def beat_interval(ttls: Iterable[int], agents: int) -> int:
+    """Return after how many seconds a beat is due, by the shortest own lease and how many agents have to share."""
+    share = max(LEAST_SECONDS, PER_AGENT_SECONDS * agents)
+    return max(1, min([share, *(ttl // 3 for ttl in ttls)]))

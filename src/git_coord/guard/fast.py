@@ -105,7 +105,25 @@ def _is_free(hook: str, args: list[str], settings: dict[str, str]) -> bool:
     paths, present = changes.paths(), refs.output()
     if picture is None or policy is None or not present or present != picture[1] or policy[0] != picture[0]:
         return False
-    return all_free(paths, picture, policy[1], (agent_of(settings) or "").encode(errors="surrogateescape"))
+    agent = agent_of(settings) or ""
+    if not all_free(paths, picture, policy[1], agent.encode(errors="surrogateescape")):
+        return False
+    _live_on(os.path.join(common, "coord"), agent)
+    return True
+
+
+def _live_on(folder: str, agent: str) -> None:
+    """Let the commit be a sign of life of an agent whose claims depend on it; trouble is not the commit's."""
+    if not agent or "/" in agent or not os.path.exists(os.path.join(folder, "leases", agent)):
+        return
+    import time  # built in
+
+    from . import beats
+
+    try:
+        beats.beat(folder, agent, int(time.time()))
+    except OSError:
+        return
 
 
 def stamp_of(path: str) -> bytes:

@@ -1,4 +1,7 @@
-"""`python -m git_coord.hooks NAME [--explain] ARGS...`: how the guard hands over, past the whole command line."""
+"""`python -m git_coord.hooks NAME [--explain] ARGS...`: how the guard hands over, past the whole command line.
+
+`beat AGENT` is no hook: it is what commands and hooks start beside them when a sign of life is due.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,10 @@ from .run import run_hook
 def main(argv: list[str]) -> int:
     """Run the hook; returns the exit status."""
     name, *args = argv
+    if name == "beat":
+        from .beat import run_beat
+
+        return run_beat(args[0], asks="--ask" in args[1:])
     explain = args[:1] == ["--explain"]
     try:
         return run_hook(name, args[1:] if explain else args, explain=explain)

@@ -14,7 +14,7 @@ from git_coord.service.query import Held, Picture
 
 
 class Obstacle(NamedTuple):
-    """A path and the claim that counts for it: another agent's in the way, or one's own that has lapsed."""
+    """A path and the claim that counts for it: another agent's in the way, or one's own that nobody vouches for."""
 
     path: str
     held: Held
@@ -22,17 +22,18 @@ class Obstacle(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What is to be said of a set of paths; only `claimed` and `unclaimed` are reasons to refuse."""
+    """What is to be said of a set of paths; each of the three is a reason to refuse."""
 
     total: int
     claimed: tuple[Obstacle, ...]
     unclaimed: tuple[str, ...]
     """Paths for which the team wants a claim, and this agent has none."""
     lapsed: tuple[Obstacle, ...]
+    """Paths under an own claim that this clone cannot vouch for any more: somebody may have it by now."""
 
     @property
     def is_free(self) -> bool:
-        """Tell whether the paths may be changed."""
+        """Tell whether the paths may be changed, as far as the ledger goes that is known here."""
         return not self.claimed and not self.unclaimed
 
 
@@ -52,7 +53,7 @@ def judge(now: Picture, team: Team, me: Agent | None, paths: Sequence[str]) -> J
             claimed.append(Obstacle(path, now.held(foreign[0])))
         elif required.covers(path) and not mine.covers(path):
             unclaimed.append(path)
-        elif own is not None and now.held(own[0]).is_stale:
+        elif own is not None and now.is_lost(own[0]):
             lapsed.append(Obstacle(path, now.held(own[0])))
     return Judgement(len(paths), tuple(claimed), tuple(unclaimed), tuple(lapsed))
 

@@ -54,6 +54,10 @@ def pre_push(app: App, remote_name: str, url: str, stdin_lines: Iterable[str], *
     if not commits:
         return 0
     age, is_told = _look(app)
+    if lapsed := _unvouched(app, commits, is_told=is_told, warns=warns):
+        _say(lapsed)
+        if not warns:
+            return Kind.LOST.exit_status
     found = _judged(app, commits, asks=is_told)
     if found:
         _say(_refusal(app, commits, found, age, warns=warns))
@@ -119,6 +123,27 @@ def _look(app: App) -> tuple[int | None, bool]:
     if app.coord.head is None:
         raise CoordError(Kind.UNKNOWN, "there is no ledger in this clone any more", next="git coord init")
     return picture_age(app.coord), is_told
+
+
+def _unvouched(app: App, commits: Sequence[UserCommit], *, is_told: bool, warns: bool) -> list[str]:
+    """Return what to say of commits under own claims that may be somebody else's by now; nothing if the remote said."""
+    if is_told or app.coord.remote is None or app.coord.identity is None:
+        return []
+    from git_coord.domain.team import entitled
+    from git_coord.service.leases import own_leases, warnings
+
+    state, now = app.coord.known.state, app.coord.clock.now()
+    over = [item for own in own_leases(app.coord, state) if now > own.until for _, item in own.claim.live()]
+    lost = entitled(over, state.fold)
+    if not any(lost.covers(delta.path) for one in commits for delta in one.changes):
+        return []
+    said = [f"git coord: {text}" for text in warnings(app.coord, state)]
+    word = "warning" if warns else "push refused"
+    return [
+        f"git coord: {word}, your claim counts as lost until a sync says otherwise",
+        *said,
+        *([] if warns else [BYPASS]),
+    ]
 
 
 def _judged(app: App, commits: Sequence[UserCommit], *, asks: bool) -> list[Violation]:

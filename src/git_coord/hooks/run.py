@@ -13,7 +13,9 @@ from git_coord.guard import fast
 
 if TYPE_CHECKING:
     from git_coord.app import App
+    from git_coord.domain.fold import Fold
     from git_coord.guard.changes import Changes
+    from git_coord.service.leases import Gone
 
     from .judge import Judgement
     from .words import Commit
@@ -99,10 +101,14 @@ def _judge_commit(hook: str, args: list[str], warns: bool) -> int:
         paths = [path.decode("utf-8", "surrogateescape") for path in changes.paths()]
     except GitFailed as failed:
         raise CoordError(Kind.ERROR, f"cannot read what is to be committed: {failed}", next="git fsck") from None
-    return _tell(app, _judged(app, paths), _commit(changes), warns)
+    judged, gone = _judged(app, paths)
+    status = _tell(app, judged, gone, _commit(changes), warns)
+    _live_on(app, is_over=bool(judged.lapsed))
+    return status
 
 
-def _judged(app: App, paths: list[str]) -> Judgement:
+def _judged(app: App, paths: list[str]) -> tuple[Judgement, list[str]]:
+    """Return what is to be said, and which of the paths were under a claim that was taken from the agent."""
     from git_coord.service.ledger import open_ledger
     from git_coord.service.query import picture
     from git_coord.service.snapshot import write_snapshot
@@ -116,11 +122,29 @@ def _judged(app: App, paths: list[str]) -> Judgement:
     now = picture(app.coord)
     if team.repo not in (None, now.state.repo):
         raise CoordError(Kind.UNTRUSTED, f".coord.toml means the ledger {team.repo}, here is {now.state.repo}")
+    gone: list[Gone] = []
     with suppress(OSError):  # a picture that cannot be written costs time at the next commit, and nothing else
-        write_snapshot(app.coord, now.beats)
+        gone = write_snapshot(app.coord)
         write_policy(app.coord.files, team, stamped, now.state.fold)
     me = app.coord.identity.agent if app.coord.identity else None
-    return judge(now, team, me, paths)
+    return judge(now, team, me, paths), _taken(gone, now.state.fold, paths)
+
+
+def _taken(gone: list[Gone], fold: Fold, paths: list[str]) -> list[str]:
+    """Return the paths that lost claims covered."""
+    from git_coord.domain.team import entitled
+
+    lost = entitled([item for each in gone for item in each.items], fold)
+    return [path for path in paths if lost.covers(path)]
+
+
+def _live_on(app: App, *, is_over: bool) -> None:
+    """Let the commit be a sign of life; without a remote not one that would hide that the lease was over."""
+    if app.coord.identity is not None and not (is_over and app.coord.remote is None):
+        from git_coord.guard import beats
+
+        with suppress(OSError):
+            beats.beat(app.coord.files.common, app.coord.me.agent, app.coord.clock.now())
 
 
 def _commit(changes: Changes) -> Commit:
@@ -130,19 +154,23 @@ def _commit(changes: Changes) -> Commit:
     return Commit(changes.kind, bool(changes.parents), index, os.environ.get("GIT_PREFIX", ""))
 
 
-def _tell(app: App, judged: Judgement, commit: Commit, warns: bool) -> int:
+def _tell(app: App, judged: Judgement, gone: list[str], commit: Commit, warns: bool) -> int:
     from git_coord.service.sync import picture_age
 
     from . import words
 
     now = app.coord.clock.now()
+    if gone and judged.is_free:
+        _say(words.gone(gone, warns=warns))
+        return Kind.LOST.exit_status
+    if judged.is_free and judged.lapsed:
+        _say(words.lapsed(judged, commit, now, has_remote=app.coord.remote is not None, warns=warns))
+        return Kind.LOST.exit_status
     if judged.is_free:
-        if judged.lapsed:
-            _say(words.lapsed(judged.lapsed, commit, now))
         return 0
     age = picture_age(app.coord) if app.coord.remote is not None else None
     _say(words.refusal(judged, commit, warns=warns, as_of=age, named=app.coord.identity is not None, now=now))
-    return Kind.CONFLICT.exit_status
+    return (Kind.LOST if gone else Kind.CONFLICT).exit_status
 
 
 def _say(lines: Sequence[str]) -> None:

@@ -43,14 +43,34 @@ def refusal(judged: Judgement, commit: Commit, *, warns: bool, as_of: int | None
     return lines if warns else [*lines, BYPASS]
 
 
-def lapsed(obstacles: Sequence[Obstacle], commit: Commit, now: int) -> list[str]:
-    """Return the lines that tell an agent that its own lease is over."""
+def lapsed(judged: Judgement, commit: Commit, now: int, *, has_remote: bool, warns: bool) -> list[str]:
+    """Return the lines that tell an agent that nobody vouches for its own claim any more."""
     rows = [
-        f"  {escape_for_display(one.path)}   #{one.held.claim.token}   expired {_clock(one.held.lease_until, now)}"
-        for one in obstacles[:MOST_ROWS]
+        f"  {escape_for_display(one.path)}   #{one.held.claim.token}   {_over(one, now)}"
+        for one in judged.lapsed[:MOST_ROWS]
     ]
-    step = f"git coord renew {_arguments([one.path for one in obstacles], commit)}"
-    return ["git coord: your claim has expired, and may be taken over", *rows, f"next    {step}"]
+    step = "git coord sync" if has_remote else f"git coord renew {_arguments([o.path for o in judged.lapsed], commit)}"
+    said = "warning" if warns else "commit refused"
+    what = "counts as lost until a sync says otherwise" if has_remote else "has ended"
+    lines = [f"git coord: {said}, your claim {what}", *rows, f"next    {step}"]
+    return lines if warns else [*lines, BYPASS]
+
+
+def _over(one: Obstacle, now: int) -> str:
+    end = one.held.lease_until if one.held.vouched_until is None else one.held.vouched_until
+    return f"good until {_clock(end, now)}, no sign of life has arrived since {_clock(_last_sign(one), now)}"
+
+
+def _last_sign(one: Obstacle) -> int:
+    return one.held.lease_until - one.held.claim.ttl
+
+
+def gone(commit_words: Sequence[str], *, warns: bool) -> list[str]:
+    """Return the lines for a commit of what was taken from its author, which was said already."""
+    said = "warning" if warns else "commit refused"
+    names = ", ".join(escape_for_display(path) for path in commit_words[:5])
+    lines = [f"git coord: {said}, your claim is gone: {names}", "next    git coord status"]
+    return lines if warns else [*lines, BYPASS]
 
 
 def _count(judged: Judgement) -> str:

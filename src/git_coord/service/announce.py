@@ -20,6 +20,7 @@ from .context import Coord
 from .moving import move
 from .requests import flat_commit
 from .retry import attempts
+from .superseded import note_superseded
 
 FILES = {Family.PRESENCE: "presence", Family.POSTS: "posts"}
 """The one file in the tree of each family's refs."""
@@ -80,5 +81,7 @@ def replace_own(coord: Coord, family: Family, make: Make) -> Announcement:
         parent = old if coord.settings.keeps_history else None
         commit, objects = flat_commit(coord, {FILES[family]: record.oid}, made.at, parent)
         if move(coord, [record, *objects], [RefUpdate(ref, commit, old or ABSENT)], f"replace {family.value}"):
+            if old is not None and parent is None:
+                note_superseded(coord, [old])
             return made
     raise CoordError(Kind.ERROR, f"{ref} is never at rest", next="git coord doctor")

@@ -1,21 +1,23 @@
-"""Signs of life: each command is one; it becomes a ref only when a push happens anyway, and then keeps claims alive."""
+"""Signs of life: each command is one; it becomes a ref only when a push happens anyway, or when one is due."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from git_coord.domain.ids import Agent
+from git_coord.domain.lease import beat_interval
 from git_coord.domain.state import State
+from git_coord.guard import beats as files
 from git_coord.store import refnames
 from git_coord.store.interface import PushedRef, PushStatus
 from git_coord.store.refnames import Family
 
 from .context import Coord
 
-LEAST_SECONDS = 300
-PER_AGENT_SECONDS = 15
-"""A beat is pushed at most every max(5 min, 15 s for each agent): hosts advise about six pushes a minute."""
-FOLDER = "beats"
+TROUBLE = "beat.trouble"
+"""Why the last push of a beat failed: `AT WORDS`; gone when one arrived."""
+UNPUSHED_SECONDS = 5
+"""A heartbeat made this lately, and not pushed yet, is as good as a new one."""
 
 
 def note_beat(coord: Coord) -> None:
@@ -35,43 +37,68 @@ def note_pushed(coord: Coord, results: Sequence[PushedRef]) -> None:
         own = records(coord).get(coord.me.agent)
         if own is not None:
             _write(coord, own.at)
+            coord.files.remove(TROUBLE)
 
 
 def _write(coord: Coord, at: int) -> None:
-    coord.files.write(f"{FOLDER}/{coord.me.agent}", f"{at} {coord.me.session}\n".encode("ascii"))
+    coord.files.write(f"{files.BEATS}/{coord.me.agent}", f"{at} {coord.me.session}\n".encode("ascii"))
 
 
 def last_acknowledged(coord: Coord, agent: Agent) -> tuple[int, str] | None:
     """Return `(at, session)` of the last sign of life that this clone knows to be acknowledged, None for none."""
-    words = (coord.files.read(f"{FOLDER}/{agent}") or b"").decode("ascii", "replace").split()
-    return (int(words[0]), words[1]) if len(words) == 2 and words[0].isdigit() else None
+    last = files.last_beat(coord.files.common, agent)
+    return None if last is None else (last[0], last[1].decode("ascii", "replace"))
+
+
+def local_beat(coord: Coord, state: State, agent: Agent) -> int | None:
+    """Return the agent's beat by this clone's own files, for the session that the ledger calls current."""
+    member = state.agents.get(agent)
+    beat = last_acknowledged(coord, agent) if member else None
+    if member is None or beat is None or beat[1] != member.session or beat[0] > coord.clock.now() + state.skew:
+        return None
+    return beat[0]
 
 
 def local_beats(coord: Coord, state: State) -> dict[Agent, int]:
-    """Return the beats of this clone's own agents, for the sessions that the ledger calls current."""
-    found = {}
-    for agent, member in state.agents.items():
-        beat = last_acknowledged(coord, agent)
-        if beat is not None and beat[1] == member.session and beat[0] <= coord.clock.now() + state.skew:
-            found[agent] = beat[0]
-    return found
+    """Return the beats of this clone's own agents."""
+    found = {agent: local_beat(coord, state, agent) for agent in state.agents}
+    return {agent: at for agent, at in found.items() if at is not None}
 
 
-def beat_if_due(coord: Coord) -> None:
-    """Renew the agent's presence when the last acknowledged beat is old enough; the push that follows carries it."""
+def beat_if_due(coord: Coord, *, acts: bool = False) -> bool:
+    """Renew the agent's presence when the last acknowledged beat is old enough; the push that follows carries it.
+
+    Returns whether there is one to push. An agent that said it is offline, and holds nothing, stays so until it `acts`.
+    """
     member = coord.known.state.agents.get(coord.me.agent) if coord.identity else None
     if member is None or coord.settings.keeps_history or member.session != coord.me.session:
-        return
+        return False
     last = last_acknowledged(coord, coord.me.agent)
     # A last one from the future, after a clock was set back, is no reason to keep silent.
-    if last is not None and last[1] == coord.me.session and 0 <= coord.clock.now() - last[0] < _interval(coord):
-        return
-    from .presence import Wish, current_state, set_presence  # noqa: PLC0415 - only when one is due
+    if last is not None and last[1] == coord.me.session and 0 <= coord.clock.now() - last[0] < interval(coord):
+        return False
+    from .presence import Wish, current_state, own_record, set_presence  # noqa: PLC0415 - only when one is due
 
+    own = own_record(coord)
+    if own is not None and _is_new(coord, own.at):
+        return True
+    if own is not None and own.state == "offline" and not acts and not coord.known.state.held_by(coord.me.agent):
+        return False
     set_presence(coord, Wish(current_state(coord)))
+    return True
 
 
-def _interval(coord: Coord) -> float:
+def _is_new(coord: Coord, at: int) -> bool:
+    """Tell whether the present heartbeat was just made, and is still to be pushed."""
+    ref = refnames.owned(Family.PRESENCE, coord.me.agent)
+    there = refnames.fetched(ref)
+    values = coord.store.refs(ref, there)
+    fresh = 0 <= coord.clock.now() - at < min(UNPUSHED_SECONDS, interval(coord))
+    return fresh and values.get(ref) != values.get(there)
+
+
+def interval(coord: Coord) -> int:
+    """Return after how many seconds the agent's next beat is due: only those share who hold something."""
     state = coord.known.state
-    shortest = min((claim.ttl for claim in state.held_by(coord.me.agent)), default=3 * LEAST_SECONDS)
-    return min(shortest / 3, max(LEAST_SECONDS, PER_AGENT_SECONDS * len(state.agents)))
+    own = [claim.ttl for claim in state.held_by(coord.me.agent)]
+    return beat_interval(own, len({claim.holder for claim in state.claims.values()}))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +15,7 @@ from git_coord.domain.statements import Base, Break, Cancel, Claim, Operation, R
 from git_coord.errors import CoordError, Kind
 
 from .context import Coord
+from .leases import own_leases
 from .ledger import open_ledger, view
 from .losses import tell_losses, waiting
 from .operations import operation, policy_signer, require_membership
@@ -245,7 +246,19 @@ def renew(
         _check_ttl(coord, ttl)
     done = [_renew_group(coord, each, claims, pins, stamps) for each, claims in groups.items()]
     changes = tuple(change for changed in done for change in changed.changes)
-    return Changed(changes, is_confirmed=all(changed.is_confirmed for changed in done))
+    result = Changed(changes, is_confirmed=all(changed.is_confirmed for changed in done))
+    if not result.is_confirmed:
+        _require_vouched(coord, {claim.op for claim, _ in selection.claims})
+    return result
+
+
+def _require_vouched(coord: Coord, nonces: Collection[Nonce]) -> None:
+    """Raise CoordError(LOST) when one of these own claims may be somebody else's by now, and nobody can be asked."""
+    over = [own for own in own_leases(coord, coord.known.state) if own.claim.op in nonces]
+    over = [own for own in over if coord.clock.now() > own.until]
+    if over:
+        text = f"#{over[0].claim.token} can be vouched for no longer: treat it as lost until the remote confirms it"
+        raise CoordError(Kind.LOST, text, next="git coord sync", data={"token": over[0].claim.token})
 
 
 def _renew_group(

@@ -41,6 +41,8 @@ class Settings(NamedTuple):
     """This machine's name; None unless it is shared."""
     place: str | None = None
     """The absolute path of the worktree; None unless it is shared."""
+    clock_skew: int = 60
+    """How much earlier than others the holder takes its own lease for over; nothing without a remote."""
 
 
 @dataclass(slots=True)
@@ -74,6 +76,8 @@ class Coord:
     """The parent and the commit that the first push of an operation will carry, made when it was published."""
     stored: set[Oid] = field(default_factory=set)
     """Ledger commits whose objects this process wrote, so that a retry does not write them again."""
+    run: str | None = None
+    """The `git coord run` this works under, which gives back at its end what was claimed meanwhile."""
     fetched_at: float | None = None
     """`clock.monotonic()` of the fetch that this command made, None before."""
 

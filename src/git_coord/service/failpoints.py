@@ -24,6 +24,8 @@ NAMES = (
     "after local move",
     "before snapshot",
     "after snapshot",
+    "before beat",
+    "after beat",
 )
 """In the order in which a command reaches them, as far as it has one: the lock is that of a fetch, objects are written
 more than once, "publish" and "local move" are swaps of refs."""

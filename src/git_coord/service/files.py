@@ -46,3 +46,21 @@ class CoordFiles(NamedTuple):
         """Remove a file if it is there."""
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.path(name, local=local))
+
+    def append(self, name: str, data: bytes) -> None:
+        """Add lines to a file in one go, which others may do at the same time. Raises OSError when the disk refuses."""
+        path = self.path(name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "ab", buffering=0) as file:
+            file.write(data)
+
+    def take(self, name: str) -> bytes:
+        """Return a file's bytes and remove it; what others append meanwhile is not lost."""
+        taken = f"{name}.{os.getpid()}.taken"
+        try:
+            os.rename(self.path(name), self.path(taken))
+        except OSError:
+            return b""
+        data = self.read(taken) or b""
+        self.remove(taken)
+        return data

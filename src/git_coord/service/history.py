@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from git_coord.domain.canonical import loads
 from git_coord.domain.ids import Agent, Oid
@@ -26,17 +28,29 @@ class Event:
 
 def recent(coord: Coord, count: int) -> list[Event]:
     """Return the newest operations of the verified ledger, the newest first."""
-    commits = coord.store.history(coord.known.oid, None)[::-1][:count]
+    events: list[Event] = []
+    for oid, op, line in _placed(coord, coord.store.history(coord.known.oid, None)[::-1][:count]):
+        events.append(Event(oid, parse_stamp(op["at"]), Agent(op["agent"]), op["kind"], line))
+        if len(events) == count:
+            break
+    return events
+
+
+def done_since(coord: Coord, since: Oid) -> list[dict[str, Any]]:
+    """Return the statements placed after a ledger commit that were not refused, the newest first."""
+    commits = coord.store.history(coord.known.oid, since)[::-1]
+    return [op for _, op, line in _placed(coord, commits) if not line.startswith(f"{op['agent']} is refused ")]
+
+
+def _placed(coord: Coord, commits: Sequence[Oid]) -> Iterator[tuple[Oid, dict[str, Any], str]]:
+    """Yield commit, statement and line of what these commits placed, each one's last first."""
     contents = coord.store.read([spec for oid in commits for spec in (oid, f"{oid}:{OPERATIONS}")])
     width = 20 if coord.store.algorithm == "sha1" else 32
-    events: list[Event] = []
     for i, oid in enumerate(commits):
         commit, tree = contents[2 * i], contents[2 * i + 1]
-        if commit is None or tree is None or len(events) >= count:
-            break
+        if commit is None or tree is None:
+            return
         lines = commit.data.partition(b"\n\n")[2].decode("ascii", "replace").splitlines()
         blobs = coord.store.read([blob for _, _, blob in parse_tree(tree.data, width)])
         placed = [loads(blob.data.partition(b"\n")[0]) for blob in blobs if blob]
-        rows = zip(placed, lines, strict=False)
-        events += [Event(oid, parse_stamp(op["at"]), Agent(op["agent"]), op["kind"], line) for op, line in rows][::-1]
-    return events[:count]
+        yield from ((oid, op, line) for op, line in [*zip(placed, lines, strict=False)][::-1])

@@ -8,10 +8,11 @@ from git_coord.crypto.keys import Signer
 from git_coord.domain.ids import KeyText
 from git_coord.domain.placing import fault
 from git_coord.domain.state import Member
-from git_coord.domain.statements import Operation
+from git_coord.domain.statements import Claim, Operation
 from git_coord.errors import CoordError, Kind
 
 from .context import Coord
+from .under_run import note_claimed
 
 O = TypeVar("O", bound=Operation)  # noqa: E741 - the one type variable of this module
 
@@ -28,6 +29,8 @@ def operation(coord: Coord, cls: type[O], seq: int, **fields: Any) -> O:
         "nonce": coord.nonce(),
         "head": head.oid if head else None,
     }
+    if cls is Claim and coord.run is not None:
+        note_claimed(coord, common["nonce"])
     return cls(**(common | fields))
 
 

@@ -82,7 +82,7 @@ def submit(coord: Coord, make: Callable[[int], Operation], signer: Signer | None
     by = signer or coord.own_signer
     if coord.remote is None:
         return _submit_locally(coord, make, by)
-    beat_if_due(coord)
+    beat_if_due(coord, acts=True)
     waited = waiting(coord)
     try:
         return _submit_to_remote(coord, make, by)
@@ -186,10 +186,13 @@ def _push_once(coord: Coord, sealed: Sealed) -> CoordError | None:
         coord.stored.clear()  # perhaps it failed because they were pruned
         return _after_silence(coord, sealed, trouble)
     if results[0].status is not PushStatus.REJECTED:
+        note_pushed(coord, results)
         return None
     if final := refused_by_host(results[:1]):
         raise host_refusal(coord, final)
     fetch_and_adopt(coord, LEDGER_FAMILIES)
+    # Only now: a beat vouches for claims that a newer ledger may not have any more.
+    note_pushed(coord, results)
     return host_refusal(coord, results[0].reason)
 
 
@@ -209,6 +212,7 @@ def _after_silence(coord: Coord, sealed: Sealed, trouble: CoordError) -> Unreach
 def push_and_land(coord: Coord, made: Extension | None, others: Sequence[RefUpdate]) -> list[PushedRef]:
     """Push the ledger's extension (the first result is its own) with other refs, and take what the remote confirmed.
 
+    A heartbeat among them is for the caller to note, once it knows that the ledger it vouches by is the newest.
     Raises CoordError(UNKNOWN) when the outcome is not known.
     """
     ledger = [RefUpdate(LEDGER, made.head.oid, coord.known.oid)] if made else []
@@ -222,7 +226,6 @@ def push_and_land(coord: Coord, made: Extension | None, others: Sequence[RefUpda
         _land(coord, made, landed)
     else:
         remote_of(coord).record(landed)
-    note_pushed(coord, results)
     return results
 
 

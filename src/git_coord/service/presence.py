@@ -95,10 +95,16 @@ def beats(coord: Coord, state: State) -> dict[Agent, int]:
     return known | {agent: max(at, known.get(agent, 0)) for agent, at in local_beats(coord, state).items()}
 
 
+def own_record(coord: Coord) -> Presence | None:
+    """Return what the agent last showed from this session."""
+    record = records(coord).get(coord.me.agent)
+    return record if record and record.session == coord.me.session else None
+
+
 def current_state(coord: Coord) -> str:
     """Return the state that the agent last showed from this session, "online" when there is none."""
-    record = records(coord).get(coord.me.agent)
-    return record.state if record and record.session == coord.me.session and record.state != "offline" else "online"
+    record = own_record(coord)
+    return record.state if record and record.state != "offline" else "online"
 
 
 def roster(coord: Coord) -> list[Seen]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from git_coord.domain.fold import Fold, fold_name
@@ -13,6 +13,7 @@ from git_coord.domain.overlap import covers, same_item
 from git_coord.domain.state import LiveClaim, State
 
 from .context import Coord
+from .leases import own_leases
 from .ledger import view
 from .posts import LIVE, Posted, board
 from .presence import Seen, beats, roster
@@ -27,6 +28,8 @@ class Held:
     is_stale: bool
     is_confirmed: bool
     seen_at: int | None
+    vouched_until: int | None = None
+    """Of an own claim: until when this clone can vouch for it, by the last beat that it knows to have arrived."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +40,25 @@ class Picture:
     unconfirmed: frozenset[Nonce]
     beats: dict[Agent, int]
     now: int
+    vouched: Mapping[Nonce, int]
 
     def held(self, claim: LiveClaim) -> Held:
         """Describe one claim."""
         beat = self.beats.get(claim.holder)
-        stale = is_stale(claim, beat, self.now)
-        return Held(claim, lease_end(claim, beat), stale, claim.op not in self.unconfirmed, beat or claim.renewed)
+        stale, is_confirmed = is_stale(claim, beat, self.now), claim.op not in self.unconfirmed
+        vouched = self.vouched.get(claim.op)
+        return Held(claim, lease_end(claim, beat), stale, is_confirmed, beat or claim.renewed, vouched)
+
+    def is_lost(self, claim: LiveClaim) -> bool:
+        """Tell whether a claim of the acting agent's is one that it can vouch for no longer."""
+        return self.now > self.vouched.get(claim.op, self.now)
 
 
 def picture(coord: Coord) -> Picture:
     """Return what this clone knows now."""
     state, unconfirmed = view(coord)
-    return Picture(state, unconfirmed, beats(coord, state), coord.clock.now())
+    vouched = {own.claim.op: own.until for own in own_leases(coord, state)}
+    return Picture(state, unconfirmed, beats(coord, state), coord.clock.now(), vouched)
 
 
 @dataclass(frozen=True, slots=True)

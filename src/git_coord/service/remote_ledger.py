@@ -12,6 +12,7 @@ from git_coord.store.refnames import LEDGER, SEEN, Family, Ref
 
 from .context import Coord
 from .ledger import advance, check_anchors, fetched_ledger, open_ledger, untrusted, verified
+from .superseded import note_superseded
 from .unread_marks import note_news
 
 SYNC_FAMILIES = (Family.CLAIMS, Family.REQUESTS, Family.POSTS)
@@ -21,6 +22,10 @@ ROSTER_FAMILIES = (*SYNC_FAMILIES, Family.PRESENCE)
 SYNCED, SYNCED_PRESENCE = "synced", "synced.presence"
 """Files that hold when this clone last agreed with the remote, in seconds since the epoch."""
 OWNED = (Family.REQUESTS, Family.PRESENCE, Family.POSTS, Family.NOTES)
+
+
+REPLACED = (Family.PRESENCE, Family.POSTS)
+"""Families whose refs are replaced whole, so that what was there before is of no use any more."""
 
 
 def remote_of(coord: Coord) -> Remote:
@@ -34,8 +39,12 @@ def fetch_and_adopt(coord: Coord, families: Collection[Family] = SYNC_FAMILIES) 
     if coord.head is None:
         # A clone without memory learns from what others signed which heads the ledger must contain.
         families = tuple(dict.fromkeys([*families, *ROSTER_FAMILIES]))
+    replaced = [refnames.prefix(family, fetched=True) for family in REPLACED if family in families]
+    before = coord.store.refs(*replaced)
     remote_of(coord).fetch(families)
     coord.fetched_at = coord.clock.monotonic()
+    if not coord.settings.keeps_history:
+        note_superseded(coord, set(before.values()) - set(coord.store.refs(*replaced).values()))
     adopt_fetched(coord)
     note_synced(coord, families)
     if Family.POSTS in families:

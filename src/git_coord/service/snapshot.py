@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from git_coord.domain.fold import Fold, fold_name
-from git_coord.domain.ids import Agent
 from git_coord.domain.items import Intent, ItemKind
-from git_coord.domain.lease import lease_end
 from git_coord.domain.state import State
 from git_coord.errors import CoordError, Kind
 from git_coord.guard import snapshot
 from git_coord.store import refnames
 from git_coord.store.refnames import LEDGER, Family
 
+from .beat import local_beat
 from .context import Coord
+from .leases import Gone, good_until, remember
 from .ledger import open_ledger, view
 
 TRIES = 5
 """How often the ledger may move under our eyes; each time somebody else made progress and writes the picture too."""
 
 
-def write_snapshot(coord: Coord, beats: Mapping[Agent, int] | None = None) -> None:
-    """Write `claims.snap` from the view of this clone; without a ledger there is nothing to write.
+def write_snapshot(coord: Coord) -> list[Gone]:
+    """Write `claims.snap` from the view of this clone, and what the agent holds; return what was taken from it.
+
+    Without a ledger there is nothing to write.
 
     The refs are read before the view is made from them: should one move in between, the stamp is older than the
     picture, the guard sees other refs, and the picture is made again. Raises CoordError(UNKNOWN) when the ledger never
@@ -33,21 +33,23 @@ def write_snapshot(coord: Coord, beats: Mapping[Agent, int] | None = None) -> No
         if coord.head is None or refs.get(LEDGER) != coord.head.oid:
             if open_ledger(coord) is None:
                 coord.files.remove(snapshot.CLAIMS_FILE)
-                return
+                return []
             continue
         state, unconfirmed = view(coord)
         stamp = b"".join(b"%s %s\n" % (oid.encode("ascii"), ref.encode()) for ref, oid in sorted(refs.items()))
-        items = _items(state, unconfirmed, beats or {})
+        items = _items(coord, state, unconfirmed)
         coord.files.write(snapshot.CLAIMS_FILE, snapshot.encode_claims(state.fold.value, stamp, items))
-        return
+        return remember(coord, state)
     raise CoordError(Kind.UNKNOWN, "the ledger keeps moving")
 
 
-def _items(state: State, unconfirmed: frozenset[str], beats: Mapping[Agent, int]) -> list[snapshot.LiveItem]:
+def _items(coord: Coord, state: State, unconfirmed: frozenset[str]) -> list[snapshot.LiveItem]:
+    """Return the live items; each ends when its holder, should that be an agent of this clone, can vouch no longer."""
     found: list[snapshot.LiveItem] = []
+    beats = {holder: local_beat(coord, state, holder) for holder in {claim.holder for claim in state.claims.values()}}
     for claim in state.claims.values():
         token = None if claim.op in unconfirmed else claim.token
-        agent, end = claim.holder.encode("ascii"), lease_end(claim, beats.get(claim.holder))
+        agent, end = claim.holder.encode("ascii"), good_until(coord, claim, beats[claim.holder])
         for _, item in claim.live():
             if item.kind.is_file:
                 kind = b"P" if item.kind is ItemKind.PATH else b"G"

@@ -13,7 +13,7 @@ from git_coord.store import refnames
 from git_coord.store.interface import PushedRef, PushStatus, RefUpdate
 from git_coord.store.refnames import Family
 
-from .beat import beat_if_due
+from .beat import beat_if_due, note_pushed
 from .context import Coord
 from .ledger import candidates, fetched_ledger, open_ledger, place_locally
 from .losses import settled, tell_losses, waiting
@@ -130,6 +130,7 @@ def _push(coord: Coord, made: Extension | None, updates: list[RefUpdate]) -> lis
     if made:
         store(coord, made.objects)
     results = push_and_land(coord, made, updates)
+    note_pushed(coord, results)
     return [result for result in results if result.status is PushStatus.REJECTED]
 
 

@@ -20,6 +20,8 @@ from .refnames import Family, Ref
 
 _QUIET = ("-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.logAllRefUpdates=false")
 _FETCH = ("fetch", "--prune", "--no-tags", "--no-filter", "--no-recurse-submodules", "--no-write-fetch-head")
+# Heartbeats come many at a time and are of no use soon after: as loose objects they can be cleared away one by one.
+_LOOSE = ("-c", "fetch.unpackLimit=1000")
 _PUSH_PLAIN = ("-c", "push.pushOption=", "-c", "push.negotiate=false", "-c", "pack.threads=1", "-c", "pack.window=0")
 """The last two: looking for deltas among a dozen small objects takes longer than sending them."""
 _PUSH = (*_PUSH_PLAIN, "push", "--porcelain", "--no-verify")
@@ -132,7 +134,7 @@ class GitRemote:
         has_tips = any(ref.startswith(refnames.FETCHED) for ref in known)
         tips = [f"--negotiation-tip={refnames.NEGOTIATION_TIPS}"] if has_tips else []
         specs = refnames.fetch_refspecs(families, self._place.prefix)
-        return [*_QUIET, *_FETCH, *tips, "--end-of-options", self._place.url, *specs]
+        return [*_QUIET, *_LOOSE, *_FETCH, *tips, "--end-of-options", self._place.url, *specs]
 
     def _push_line(self, updates: Sequence[RefUpdate]) -> list[str]:
         leases, specs = [], []
