@@ -6,6 +6,12 @@ import itertools
 import sys
 from statistics import median
 
+from git_coord.app import open_app
+from git_coord.domain.items import Intent, Item, ItemKind
+from git_coord.domain.statements import Base
+from git_coord.service import claims
+from git_coord.service.ledger import open_ledger
+from git_coord.service.selection import by_item
 from tests.bench.lab import Lab
 from tests.bench.registry import Measured, row
 from tests.e2e.sshd import Sshd, sshd_program
@@ -45,6 +51,27 @@ def local_claim(lab: Lab) -> Measured:
         {"claim": lambda: claim_and_release(repo, lab), "python": lambda: repo.run(sys.executable, "-c", "pass")}
     )
     return Measured.ratio(times["claim"], times["python"])
+
+
+@row("claim: long-lived process", budget="5 ms", limit=5.0, unit="ms", reference="none: an absolute bound")
+def long_lived_claim(lab: Lab) -> Measured:
+    """Claim one file again and again with one app object: looked up, signed, written, ledger and requests moved."""
+    repo = ready(lab.repo("claim-long-lived"), "alpha")
+    app = open_app(str(repo.path), repo.env, long_lived=True)
+
+    def claim() -> None:
+        with lab.timed():
+            app.look_again()
+            open_ledger(app.coord)
+            item = Item(ItemKind.PATH, f"src/file{next(NUMBERS) % SPARE}.txt", Intent.EDIT)
+            wanted = claims.Wanted((item,), "", "standard", 7200, None, Base(None, None, None))
+            granted = claims.claim(app.coord, wanted)
+        assert isinstance(granted, claims.ClaimGranted)
+        app.look_again()
+        claims.release(app.coord, by_item(app.coord.known.state, app.coord.me.agent, (item,)), "")
+
+    times = lab.interleave({"claim": claim})["claim"]
+    return Measured(1000 * median(times), f"n={len(times)}, worst {1000 * max(times):.1f} ms")
 
 
 @row(

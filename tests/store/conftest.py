@@ -11,6 +11,7 @@ from typing import Protocol
 import pytest
 
 from git_coord.domain.merkle import GitObject, Tree, hash_object
+from git_coord.store.git import Git
 from git_coord.store.gitcli import GitStore
 from git_coord.store.interface import Store
 from git_coord.store.libgit2 import open_libgit2
@@ -59,7 +60,13 @@ def open_store(kind: str, repo: Repo) -> ClosableStore:
         return GitStore(git, location.object_format)
     if kind.startswith("loose"):
         return GitStore(git, location.object_format, loose=loose_objects(location.common_dir, git.config()))
-    store = open_libgit2(git)
+    return libgit2_store(git, location.common_dir)
+
+
+def libgit2_store(git: Git, common_dir: str) -> ClosableStore:
+    """Open a SHA-1 repository the way that long-lived programs do."""
+    loose = loose_objects(common_dir, git.config())
+    store = open_libgit2(git, GitStore(git, "sha1", loose=loose), common_dir, loose)
     assert store is not None
     return store
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import random
+import zlib
 from pathlib import Path
 
 import pytest
@@ -97,3 +98,36 @@ def test_git_writes_where_an_extension_is_not_known(repo: Repo) -> None:
     assert loose_objects(location.common_dir, location.git(repo.env).config()) is not None
     repo.git("config", "extensions.compatObjectFormat", "sha256")
     assert loose_objects(location.common_dir, location.git(repo.env).config()) is None
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"", "no header"),
+        (zlib.compress(b"blob 3\0abc")[:-1], "cut short or too long"),
+        (zlib.compress(b"blob 4\0abc"), "other bytes than its name says"),
+        (zlib.compress(b"blob 2\0abc"), "other bytes than its name says"),
+        (zlib.compress(b"blob 3\0xyz"), "other bytes than its name says"),
+        (zlib.compress(b"blob 99999999999999999999\0abc"), "no header"),
+        (b"garbage", "Error -3 while decompressing data: incorrect header check"),
+    ],
+)
+def test_a_damaged_object_is_said_and_never_waited_for(tmp_path: Path, content: bytes, why: str) -> None:
+    made = hash_object("blob", b"abc", "sha1")
+    objects = LooseObjects(str(tmp_path))
+    assert objects.read(made.oid, "sha1") is None
+    objects.write([made])
+    assert objects.read(made.oid, "sha1") == made
+    path = tmp_path / made.oid[:2] / made.oid[2:]
+    path.chmod(0o644)
+    path.write_bytes(content)
+    with pytest.raises(CoordError) as caught:
+        objects.read(made.oid, "sha1")
+    assert (caught.value.kind, caught.value.message) == (Kind.ERROR, f"object {made.oid} is damaged: {why}")
+
+
+def test_a_small_file_that_stretches_far_is_not_stretched(tmp_path: Path) -> None:
+    made = hash_object("blob", bytes(50_000_000), "sha1")
+    objects = LooseObjects(str(tmp_path))
+    objects.write([made])
+    assert objects.read(made.oid, "sha1", 1_000_000) == (made.oid, "oversized", b"")

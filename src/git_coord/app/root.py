@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from git_coord.clock import Clock, SystemClock
-from git_coord.crypto.keys import Signer, SshKeygenSigner, load_public_key
+from git_coord.crypto.keys import InProcessSigner, Signer, SshKeygenSigner, load_public_key
 from git_coord.domain.ids import Agent, Nonce, Session, is_agent, is_nonce, is_session
 from git_coord.errors import CoordError, Kind
 from git_coord.service.context import Coord, Identity
@@ -17,6 +17,7 @@ from git_coord.service.files import CoordFiles
 from git_coord.store import ahead
 from git_coord.store.git import Config, Git
 from git_coord.store.gitcli import GitStore
+from git_coord.store.interface import Store
 from git_coord.store.location import Location, discover
 from git_coord.store.loose import loose_objects
 from git_coord.store.refcache import RefCache
@@ -43,6 +44,7 @@ class App:
     env: Mapping[str, str]
     worktree: Worktree
     remote_name: str | None
+    is_long_lived: bool = False
 
     def warm(self) -> None:
         """Start ahead the processes that a command which writes will need, all of them at once."""
@@ -99,8 +101,12 @@ def open_app(
     offline: bool = False,
     notice: Callable[[str], None] | None = None,
     clock: Clock | None = None,
+    long_lived: bool = False,
 ) -> App:
     """Find the repository around `cwd` and put together what works in it.
+
+    A `long_lived` program reads objects and signs in process where that can be, which costs it 0.2 s at its start; it
+    calls `look_again` before each piece of work.
 
     Raises CoordError(ERROR) without a repository or with a configuration that cannot be used; USAGE for a bad name.
     """
@@ -109,9 +115,7 @@ def open_app(
     git = location.git(env, begun=begun)
     config = git.config()
     clock = clock or SystemClock()
-    loose = loose_objects(location.common_dir, config)
-    plain = GitStore(git, location.object_format, loose=loose, sleep=clock.sleep, common_dir=location.common_dir)
-    store = RefCache(plain)
+    store = RefCache(_store(git, location, config, clock, long_lived=long_lived))
     files = CoordFiles(os.path.join(location.common_dir, "coord"), os.path.join(location.git_dir, "coord"))
     name = remote_name(config)
     reach = failpoint(env)
@@ -128,10 +132,22 @@ def open_app(
     )
     run = env.get("GIT_COORD_RUN") or ""
     coord.run = run if is_nonce(run) else None
-    worktree = Worktree(git, store, location, remote=name)
-    app = App(coord, git, location, config, env, worktree, name)
+    worktree = Worktree(git, store, location, remote=name, asks_again=long_lived)
+    app = App(coord, git, location, config, env, worktree, name, long_lived)
     identify(app, agent)
     return app
+
+
+def _store(git: Git, location: Location, config: Config, clock: Clock, *, long_lived: bool) -> Store:
+    """Return the store: by git processes, and for who lives long with objects read in process."""
+    loose = loose_objects(location.common_dir, config)
+    plain = GitStore(git, location.object_format, loose=loose, sleep=clock.sleep, common_dir=location.common_dir)
+    # In a partial clone only git knows which objects are promised and which are missing.
+    if not long_lived or config.get("extensions.partialClone") is not None:
+        return plain
+    from git_coord.store.libgit2 import open_libgit2
+
+    return open_libgit2(git, plain, location.common_dir, loose) or plain
 
 
 def _load_snapshot() -> None:
@@ -191,7 +207,18 @@ def agent_signer(app: App, repo: str, agent: str) -> Signer | None:
     path = key_path(app, repo, agent)
     if not os.path.exists(path) and not os.path.exists(path + ".pub"):
         return None
-    return file_signer(app, path, uses_agent=app.config.get("coord.key") is not None)
+    uses_agent = app.config.get("coord.key") is not None
+    return (None if uses_agent else _in_process(app, path)) or file_signer(app, path, uses_agent=uses_agent)
+
+
+def _in_process(app: App, path: str) -> Signer | None:
+    """Return the signer that needs no process; None for a one-shot command, and for a key that only others can use."""
+    if not app.is_long_lived:
+        return None
+    try:
+        return InProcessSigner(path)
+    except CoordError:  # it may have a passphrase; ssh-keygen says so when it is asked
+        return None
 
 
 def file_signer(app: App, path: str, *, uses_agent: bool) -> Signer:

@@ -1,14 +1,12 @@
-"""The store for long-lived programs: objects and history in process by libgit2, ref moves by the git program.
+"""The store for long-lived programs: packed objects by libgit2, loose ones by ourselves, ref moves by the git program.
 
-libgit2 writes objects as git does by default, without fsync; where the user asks for more (`core.fsync`), git writes.
-What libgit2 does not find (a partial clone's promised objects) git is asked for, so both give one answer.
-
-Not guaranteed: that a loose object cut short (by a full disk and a power cut) is an error. libgit2 1.9 loops for ever
-in its inflating of one, where git reports it; an empty file or wrong bytes it reports too.
+libgit2 is given the packs and nothing else: on a loose object that was cut short (by a full disk and a power cut) its
+version 1.9 loops for ever. What is found in neither place git is asked for, so that all stores give one answer.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -20,6 +18,7 @@ from git_coord.errors import CoordError, Kind
 from .git import Git
 from .gitcli import GitStore
 from .interface import RefUpdate, Swap, TreeRow
+from .loose import LooseObjects
 from .refnames import Ref
 
 if TYPE_CHECKING:
@@ -30,30 +29,37 @@ _PARENT = re.compile(rb"tree [0-9a-f]+\n(?:parent ([0-9a-f]+)\n)?")
 _SUBMODULE = "160000"
 
 
-def open_libgit2(git: Git) -> LibGit2Store | None:
-    """Return the store, or None where libgit2 cannot open the repository (SHA-256, reftable, what is newer)."""
-    import pygit2  # noqa: PLC0415  # 125 ms
+def open_libgit2(git: Git, below: GitStore, common_dir: str, loose: LooseObjects | None) -> LibGit2Store | None:
+    """Return the store, `below` doing what it leaves to git; None where libgit2 cannot or should not read.
 
+    It cannot open SHA-256 and reftable repositories; objects borrowed from other repositories are git's to find.
+    """
+    if loose is None or os.path.exists(os.path.join(common_dir, "objects", "info", "alternates")):
+        return None
+    try:
+        import pygit2  # noqa: PLC0415  # 125 ms
+    except ImportError:  # a platform without a wheel of it
+        return None
     # Git has accepted the repository before we got here, by rules libgit2 does not know all of.
     pygit2.settings.owner_validation = False
     assert git.git_dir is not None
+    packs = pygit2.Odb()
     try:
-        repository = pygit2.Repository(git.git_dir)
+        pygit2.Repository(git.git_dir)
+        packs.add_backend(pygit2.OdbBackendPack(os.path.join(common_dir, "objects")), 1)
     except (pygit2.GitError, KeyError, ValueError):
         return None
-    return LibGit2Store(repository, git)
+    return LibGit2Store(packs, loose, below)
 
 
 class LibGit2Store:
-    """A SHA-1 repository opened by libgit2. Not for two threads at once."""
+    """A SHA-1 repository read in process. Not for two threads at once."""
 
-    def __init__(self, repository: pygit2.Repository, git: Git) -> None:
-        """Keep both ways open; no process is started yet."""
-        self._repository = repository
-        self._odb = repository.odb
-        self._git = GitStore(git, self.algorithm)
-        config = git.config()
-        self._git_writes = config.get("core.fsync") is not None or config.get("core.fsyncObjectFiles") is not None
+    def __init__(self, packs: pygit2.Odb, loose: LooseObjects, below: GitStore) -> None:
+        """Take where objects are; no process is started yet."""
+        self._packs = packs
+        self._loose = loose
+        self._git = below
 
     @property
     def algorithm(self) -> str:
@@ -67,12 +73,7 @@ class LibGit2Store:
 
     def refs(self, *prefixes: str) -> dict[Ref, Oid]:
         """Return the refs equal to a prefix, or below one that ends in a slash."""
-        # Exact names in process (22,000 reads against a looping `git pack-refs` missed none). Not what is below a
-        # prefix: libgit2 would walk all of the user's refs.
-        if any(prefix.endswith("/") for prefix in prefixes):
-            return self._git.refs(*prefixes)
-        found = ((name, self._ref(name)) for name in prefixes)
-        return {Ref(name): oid for name, oid in found if oid is not None}
+        return self._git.refs(*prefixes)
 
     def read(self, specs: Sequence[str], limit: int | None = None) -> list[GitObject | None]:
         """Return the objects at the specs, in order."""
@@ -99,7 +100,7 @@ class LibGit2Store:
         at: Oid | None = tip
         while at is not None and at != since:
             chain.append(at)
-            commit = self._object(at)
+            commit = self._object(at) or self._git.read([at])[0]
             found = None if commit is None or commit.type != "commit" else _PARENT.match(commit.data)
             if found is None:
                 raise CoordError(Kind.UNTRUSTED, f"the history behind {tip} cannot be read: no commit {at}")
@@ -108,17 +109,7 @@ class LibGit2Store:
 
     def write(self, objects: Sequence[GitObject]) -> None:
         """Store objects, without moving a ref."""
-        if self._git_writes:
-            self._git.write(objects)
-            return
-        import pygit2  # noqa: PLC0415
-
-        numbers = {name: number for number, name in _TYPES.items()}
-        try:
-            for made in objects:
-                self._odb.write(numbers[made.type], made.data)
-        except (pygit2.GitError, OSError) as error:
-            raise CoordError(Kind.ERROR, f"an object cannot be written: {error}") from error
+        self._git.write(objects)
 
     def swap(self, updates: Sequence[RefUpdate], reason: str) -> Swap:
         """Move all refs or none; libgit2's own ref writes are not atomic, so git does it."""
@@ -128,21 +119,16 @@ class LibGit2Store:
         """End the processes that stay."""
         self._git.close()
 
-    def _ref(self, name: str) -> Oid | None:
+    def _object(self, oid: str, limit: int | None = None) -> GitObject | None:
+        found = self._loose.read(oid, self.algorithm, limit)
+        if found is not None:
+            return found
         import pygit2  # noqa: PLC0415
 
         try:
-            return Oid(str(self._repository.lookup_reference(name).resolve().target))
-        except (KeyError, ValueError):
-            return None
-        except pygit2.GitError as error:
-            raise CoordError(Kind.ERROR, f"git cannot read a ref: {error}") from error
-
-    def _object(self, oid: str) -> GitObject | None:
-        import pygit2  # noqa: PLC0415
-
-        try:
-            number, data = self._odb.read(oid)
+            if limit is not None and self._packs.read_header(oid)[1] > limit:
+                return GitObject(Oid(oid), "oversized", b"")
+            number, data = self._packs.read(oid)
         except (KeyError, ValueError):
             return None
         except pygit2.GitError as error:
@@ -155,13 +141,7 @@ class LibGit2Store:
         if len(oid) != 40:
             return None
         target = self._below(oid, path) if colon else oid
-        if target is None or limit is None:
-            return None if target is None else self._object(target)
-        try:
-            _, size = self._odb.read_header(target)
-        except (KeyError, ValueError):
-            return None
-        return self._object(target) if size <= limit else GitObject(Oid(target), "oversized", b"")
+        return None if target is None else self._object(target, limit)
 
     def _below(self, oid: str, path: str) -> str | None:
         """Return what lies at a path of a commit or tree; None where git shall look (odd spellings included)."""

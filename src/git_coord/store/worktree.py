@@ -17,14 +17,18 @@ from .location import Location
 
 MAX_ARGUMENTS = 200
 """Names given to git as arguments at once, at most."""
+_UPSTREAM = ("rev-parse", "--quiet", "--verify", "@{upstream}^{commit}")
 _HASH = ("hash-object", "--stdin-paths")
 
 
 class Worktree:
     """The files around one worktree's `top` (None in a bare repository: then nothing has a blob)."""
 
-    def __init__(self, git: Git, store: Store, location: Location, *, remote: str | None) -> None:
-        """Take where the worktree is; nothing is run yet."""
+    def __init__(
+        self, git: Git, store: Store, location: Location, *, remote: str | None, asks_again: bool = False
+    ) -> None:
+        """Take where the worktree is; nothing is run yet. Who lives long asks for the upstream each time."""
+        self._asks_again = asks_again
         self._git = git
         self._top = location.top
         self._upstream = location.upstream
@@ -72,8 +76,11 @@ class Worktree:
     def base(self) -> Base:
         """Return HEAD, its upstream and this clone's copy of the default branch, each None where there is none.
 
-        The upstream is the one that was found with the repository: asking again would cost a process.
+        The upstream is the one that was found with the repository, unless that may be long ago: it costs a process.
         """
+        if self._asks_again:
+            done = self._git.run(_UPSTREAM, check=False)
+            self._upstream = Oid(done.out.decode("ascii").strip()) if done.code == 0 else None
         names = ["HEAD", *([refnames.default_branch(self._remote)] if self._remote else [])]
         commits = self._store.read([f"{name}^{{commit}}" for name in names])
         head, default = [None if commit is None else commit.oid for commit in [*commits, None]][:2]
