@@ -51,6 +51,14 @@ def test_a_path_that_is_held_is_wait_and_says_by_whom(pair: tuple[Repo, Repo]) -
     )
 
 
+def test_the_remote_is_asked_even_when_that_was_a_moment_ago(pair: tuple[Repo, Repo]) -> None:
+    alpha, beta = pair
+    assert alpha.coord("preflight", "src").code == 0
+    beta.coord_json("claim", "src")
+    assert alpha.coord("preflight", "src", "--local").code == 0
+    assert alpha.coord("preflight", "src").code == 3
+
+
 def test_a_changed_file_that_somebody_holds_is_found_without_naming_it(pair: tuple[Repo, Repo]) -> None:
     alpha, beta = pair
     beta.coord_json("claim", "src")

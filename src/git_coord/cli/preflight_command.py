@@ -37,6 +37,8 @@ def command(resource: tuple[str, ...], globs: tuple[str, ...], is_local: bool, a
     """
     app, output = options.means(as_json, agent)
     items = resources.plain_items(app, resource, globs)
+    # What was true a minute ago is good enough to look at, not to begin work on: the remote is asked every time.
+    app.coord.settings = app.coord.settings._replace(freshness=0)
     try:
         age = freshen(app.coord, is_local=is_local, families=ROSTER_FAMILIES)
     except CoordError as trouble:
@@ -47,7 +49,7 @@ def command(resource: tuple[str, ...], globs: tuple[str, ...], is_local: bool, a
     app.refresh_snapshot()
     branch, dirty = app.branch(), app.worktree.uncommitted(["."])
     found = look_around(app.coord, items, [Item(ItemKind.PATH, name, Intent.EDIT) for name in dirty])
-    steps = _steps(app, found, items)
+    steps = _steps(app, found)
     if output.is_json:
         output.object(
             {
@@ -97,7 +99,7 @@ def _lines(found: Preflight, branch: str | None, dirty: list[str], steps: list[s
     return [f"{title:9} {text}".rstrip() for title, (_, text) in zip(titles, rows, strict=True)]
 
 
-def _steps(app: App, found: Preflight, items: tuple[Item, ...]) -> list[str]:
+def _steps(app: App, found: Preflight) -> list[str]:
     """Return the commands to go on with, the most useful first."""
     steps = []
     named: set[str] = set()
@@ -110,8 +112,9 @@ def _steps(app: App, found: Preflight, items: tuple[Item, ...]) -> list[str]:
         steps.append(_worktree(app))
     if any(reason.kind == "session" for reason in found.reasons):
         steps.append("git coord rejoin")
-    if found.decision == GO and items:
-        steps.append(" ".join(["git coord claim", *_typed(app, items)]))
+    free = tuple(answer.asked for answer in found.asked if answer.status == "free")
+    if found.decision == GO and free:
+        steps.append(" ".join(["git coord claim", *_typed(app, free)]))
     return steps
 
 

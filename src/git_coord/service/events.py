@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from git_coord.domain.chain import Placed
+from git_coord.domain.claim_statements import Claim, Takeover
 from git_coord.domain.fields import path
 from git_coord.domain.ids import Agent
-from git_coord.domain.items import Item, ItemKind, show_name
-from git_coord.domain.ledger import Change, Granted, Refused
+from git_coord.domain.items import Item, show_name
 from git_coord.domain.message import describe
+from git_coord.domain.outcome import Change, Outcome, Queued, Refused
 from git_coord.domain.state import LiveClaim
-from git_coord.domain.statements import Claim, Operation
+from git_coord.domain.statements import Operation
 
 KINDS = (
     "claim.granted",
@@ -53,21 +54,24 @@ def ledger_events(placed: Placed, position: int) -> Iterator[Event]:
 _Told = tuple[str, Agent, str, dict[str, Any]]
 
 
-def _told(op: Operation, outcome: Any) -> Iterator[_Told]:
+def _told(op: Operation, outcome: Outcome) -> Iterator[_Told]:
     line = describe(op, outcome)
-    if isinstance(outcome, Refused):
-        if isinstance(op, Claim):
-            holders = sorted({conflict.claim.holder for conflict in outcome.conflicts})
-            yield "claim.refused", op.agent, line, _items(op.items) | {"holders": holders, "purpose": op.purpose}
-        return
-    changes: tuple[Change, ...] = getattr(outcome, "changes", ())  # not every outcome moves claims
-    if isinstance(op, Claim) and not isinstance(outcome, Granted):
-        yield "claim.queued", op.agent, line, _items(op.items) | {"purpose": op.purpose}
-    for before, after in sorted(_apart(changes), key=lambda change: change.after is not None):
+    if isinstance(op, Claim | Takeover) and isinstance(outcome, Refused | Queued):
+        in_the_way = {conflict.claim.holder for conflict in outcome.conflicts}
+        told = _items(op.items) | {"holders": sorted(in_the_way), "purpose": op.purpose}
+        yield "claim.queued" if isinstance(outcome, Queued) else "claim.refused", op.agent, line, told
+    for before, after in sorted(_apart(outcome.changes), key=lambda change: change.after is not None):
         if before is not None:
             yield from _lost(op, before, after, line)
         elif after is not None:
             yield "claim.granted", after.holder, _granted(op, after, line), _claim(after) | {"by": op.agent}
+    for served in outcome.queueing.served:
+        yield (
+            "claim.granted",
+            served.claim.holder,
+            _granted(op, served.claim, line),
+            _claim(served.claim) | {"by": op.agent},
+        )
 
 
 def _apart(changes: tuple[Change, ...]) -> Iterator[Change]:
@@ -82,14 +86,14 @@ def _apart(changes: tuple[Change, ...]) -> Iterator[Change]:
 def _lost(op: Operation, before: LiveClaim, after: LiveClaim | None, line: str) -> Iterator[_Told]:
     """Yield the end of a claim or of a part; what an agent replaces by its own claim is told by the grant."""
     gone = [item for i, item in before.live() if after is None or i in after.gone]
-    if not gone or isinstance(op, Claim):
+    if not gone or (isinstance(op, Claim | Takeover) and before.holder == op.agent):
         return
     told = _claim(before) | _items(gone) | {"by": op.agent, "reason": getattr(op, "reason", None)}
     yield _ENDS.get(op.KIND, "claim.released"), before.holder, line, told
 
 
 def _granted(op: Operation, claim: LiveClaim, line: str) -> str:
-    if isinstance(op, Claim) and op.nonce == claim.op and op.agent == claim.holder:
+    if isinstance(op, Claim | Takeover) and op.nonce == claim.op and op.agent == claim.holder:
         return line
     return f"#{claim.token} {claim.holder} is granted {names([item for _, item in claim.live()])}"
 
@@ -99,12 +103,12 @@ def _claim(claim: LiveClaim) -> dict[str, Any]:
     return {"token": claim.token, "purpose": claim.purpose, **live}
 
 
-def _items(items: Any) -> dict[str, Any]:
-    shown = [
-        {"path": item.name if item.kind is not ItemKind.TASK else f"task:{item.name}", "intent": item.intent.value}
-        for item in items
-    ]
-    return {"items": [{**entry, "path": path.write(entry["path"])} for entry in shown]}
+def _items(items: Sequence[Item]) -> dict[str, Any]:
+    return {"items": [{"path": _shown(item), "intent": item.intent.value} for item in items]}
+
+
+def _shown(item: Item) -> Any:
+    return path.write(item.name) if item.kind.is_file else show_name(item.kind, item.name)
 
 
 def names(items: list[Item]) -> str:
