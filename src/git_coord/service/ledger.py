@@ -16,6 +16,7 @@ from git_coord.store.refnames import LEDGER, SEEN, Family, Ref
 from .adopt import Walk, load_head, walk
 from .context import Coord
 from .moving import move
+from .recent import restore
 from .requests import pending, read_requests, without_blockers
 
 
@@ -24,8 +25,17 @@ def open_ledger(coord: Coord) -> Head | None:
 
     1. No ledger here: None. 2. Live and seen agree: loaded, nothing is verified twice. 3. The live ref is ahead of
     what was verified: verified now. 4. It went back or vanished: put forward again, and said. 5. It diverged or is bad:
-    CoordError(UNTRUSTED).
+    CoordError(UNTRUSTED). Objects that a prune took while they were new are written again.
     """
+    try:
+        return _open(coord)
+    except CoordError:
+        if not restore(coord):
+            raise
+        return _open(coord)
+
+
+def _open(coord: Coord) -> Head | None:
     values = coord.store.refs(LEDGER, SEEN)
     live, seen = values.get(LEDGER), values.get(SEEN)
     if seen is None:

@@ -9,6 +9,7 @@ from git_coord.errors import CoordError, Kind
 from git_coord.store.interface import RefUpdate, Swap
 
 from .context import Coord
+from .recent import remember
 
 TRIES = 3
 """Of a store that itself waits for a lock as long as a live git may hold one."""
@@ -35,6 +36,8 @@ def move(
                 raise
             pruned, are_stored = trouble, False
             continue
+        if result is Swap.MOVED:
+            remember(coord, objects)
         if result is not Swap.LOCKED:
             return result is Swap.MOVED
     raise pruned or locked(updates)
@@ -43,7 +46,10 @@ def move(
 def store(coord: Coord, objects: Sequence[GitObject]) -> None:
     """Write the objects, with a step before and after; raises CoordError(ERROR) when the disk refuses."""
     coord.reach("before write")
-    coord.store.write(objects)
+    try:
+        coord.store.write(objects)
+    except CoordError:
+        coord.store.write(objects)  # a prune removes folders that are empty, also from under a writer
     coord.reach("after write")
 
 

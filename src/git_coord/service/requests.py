@@ -20,6 +20,7 @@ from git_coord.store.refnames import Family, Ref
 
 from .context import Coord
 from .moving import move
+from .recent import restore
 from .records import opened_blobs, seal_operation
 from .retry import attempts
 
@@ -50,6 +51,8 @@ def read_requests(coord: Coord, *, fetched: bool, only: Agent | None = None) -> 
         return []
     named = [(ref, name.agent, value) for ref, value in sorted(values.items()) if (name := refnames.parse(ref))]
     trees = coord.store.read([f"{value}:" for _, _, value in named])
+    if None in trees and not fetched and restore(coord):
+        trees = coord.store.read([f"{value}:" for _, _, value in named])
     width = 20 if coord.store.algorithm == "sha1" else 32
     found = []
     for (ref, agent, value), tree in zip(named, trees, strict=True):
