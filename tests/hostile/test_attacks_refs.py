@@ -115,17 +115,17 @@ def test_a_remembered_signature_vouches_for_no_other_record(arena: Arena) -> Non
 
 
 def test_what_a_rotated_key_signed_is_not_believed_though_its_signature_is_remembered(arena: Arena) -> None:
-    arena.beta.coord_json("presence", "set", "draining", "-m", "old")
+    arena.beta.coord_json("presence", "set", "draining", "-m", "before")
     arena.beta.coord_json("sync")
     old = arena.hub.rev("refs/coord/presence/beta")
-    assert "old" in str(_presence_of_beta(arena))
+    assert "before" in str(_presence_of_beta(arena))
     arena.beta.coord_json("rotate")
-    arena.beta.coord_json("presence", "set", "busy", "-m", "new")
+    arena.beta.coord_json("presence", "set", "busy", "-m", "after")
     arena.beta.coord_json("sync")
-    assert "new" in str(_presence_of_beta(arena))
+    assert "after" in str(_presence_of_beta(arena))
     arena.mallory.clone.git("fetch", "-q", "origin", "refs/coord/presence/beta")
     arena.hub.git("update-ref", "refs/coord/presence/beta", old)
-    assert "old" not in str(_presence_of_beta(arena))
+    assert "before" not in str(_presence_of_beta(arena))
 
 
 def _presence_of_beta(arena: Arena) -> dict[str, object]:

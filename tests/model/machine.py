@@ -25,7 +25,7 @@ DAY = 86400
 def faults(*kinds: str) -> st.SearchStrategy[Fault | None]:
     """Return faults of these kinds; half of the commands have none."""
     made = st.builds(
-        Fault, st.sampled_from(kinds), st.integers(0, 7), st.sampled_from(AGENTS), st.sampled_from(VOCABULARY)
+        Fault, st.sampled_from(kinds), st.integers(0, 11), st.sampled_from(AGENTS), st.sampled_from(VOCABULARY)
     )
     return st.none() | made
 

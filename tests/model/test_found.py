@@ -46,7 +46,7 @@ def test_a_break_whose_number_another_clone_used_is_published_again(scene: Scene
 
 def test_a_claim_behind_a_pending_rotation_says_which_key_is_missing(scene: Scene) -> None:
     (alpha,) = scene.joined("alpha")
-    coord = stepping(alpha, alpha.coord(), 1, kill)
+    coord = stepping(alpha, alpha.coord(), "after publish", kill)
     with pytest.raises(KilledError):
         membership.rotate(coord, scene.signer("next"))
     with pytest.raises(CoordError) as caught:

@@ -231,12 +231,14 @@ def prune(store: MemoryStore) -> None:
     store.prune(set(store._objects) - reachable(store))
 
 
-def stepping(desk: Desk, coord: Coord, at: int, then: Callable[[], object]) -> Coord:
-    """Let something happen when the command reaches its step number `at`, once."""
+def stepping(desk: Desk, coord: Coord, at: int | str, then: Callable[[], object]) -> Coord:
+    """Let something happen when the command reaches its step of that number or name, once."""
     steps = iter(range(1 << 30))
+    left = [at]
 
-    def reach(_name: str) -> None:
-        if next(steps) == at:
+    def reach(name: str) -> None:
+        if left and left[0] in (next(steps), name):
+            left.clear()
             then()
 
     coord.reach = reach

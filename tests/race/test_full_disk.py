@@ -88,6 +88,7 @@ def test_a_full_disk_under_the_hub_is_unknown_and_a_claim_that_failed_is_taken_b
         codes.add(done.code)
         assert done.code in (0, 5), done
         assert "Traceback" not in done.err, done.err
+        assert done.code == 0 or "cannot store what is pushed" in done.err, done
         stuffing.unlink()
         beta.coord_json("sync")
         alpha.coord_json("sync")
@@ -96,3 +97,28 @@ def test_a_full_disk_under_the_hub_is_unknown_and_a_claim_that_failed_is_taken_b
         assert (wrong(alpha), wrong(beta)) == ([], [])
     assert codes == {0, 5}
     hub.git("fsck", "--strict")
+
+
+READING = (["check", "a.txt"], ["status"], ["log"], ["whoami"], ["policy"], ["posts"], ["presence"], ["verify", "HEAD"])
+
+
+@pytest.mark.slow
+def test_a_repository_that_may_only_be_read_is_read(env: dict[str, str], small: Path) -> None:
+    repo = new_repo(small / "repo", env)
+    repo.commit("first", **{"a.txt": "a"})
+    alpha, beta = (repo.with_env(GIT_COORD_AGENT=name) for name in ("alpha", "beta"))
+    init(alpha, beta)
+    alpha.coord_json("claim", "a.txt")
+    answers = {command[0]: beta.coord(*command) for command in READING}
+    subprocess.run(["mount", "-o", "remount,ro", str(small)], check=True)
+    for command in READING:
+        done = beta.coord(*command)
+        assert (command, done.code) == (command, answers[command[0]].code), done
+        assert "Traceback" not in done.err
+    (row,) = beta.coord_json("check", "a.txt", code=3)["resources"]
+    assert row["holder"] == "alpha"
+    refused = beta.coord("claim", "b.txt")
+    assert (refused.code, "Traceback" in refused.err) == (1, False)
+    subprocess.run(["mount", "-o", "remount,rw", str(small)], check=True)
+    assert holdings(beta) == {"a.txt": "alpha"}
+    assert wrong(alpha) == []

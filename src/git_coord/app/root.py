@@ -64,7 +64,12 @@ class App:
         from git_coord.service.snapshot import write_snapshot
 
         self.coord.reach("before snapshot")
-        gone = write_snapshot(self.coord)
+        gone: list[Gone] = []
+        try:
+            gone = write_snapshot(self.coord)
+        except OSError as error:
+            # What this command did is done, and a guard with an old picture asks the ledger.
+            self.coord.notice(f"no picture for the hooks could be written ({error.strerror}); they ask the ledger")
         self.coord.reach("after snapshot")
         return gone
 
@@ -183,7 +188,7 @@ def session(app: App) -> Session:
     kept = (app.coord.files.read(SESSION_FILE, local=True) or b"").decode("ascii", "replace").strip()
     if not is_session(kept):
         kept = os.urandom(8).hex()
-        app.coord.files.write(SESSION_FILE, f"{kept}\n".encode("ascii"), local=True)
+        app.coord.files.note(SESSION_FILE, f"{kept}\n".encode("ascii"), local=True)
     return Session(kept)
 
 

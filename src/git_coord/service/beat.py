@@ -41,7 +41,7 @@ def note_pushed(coord: Coord, results: Sequence[PushedRef]) -> None:
 
 
 def _write(coord: Coord, at: int) -> None:
-    coord.files.write(f"{files.BEATS}/{coord.me.agent}", f"{at} {coord.me.session}\n".encode("ascii"))
+    coord.files.note(f"{files.BEATS}/{coord.me.agent}", f"{at} {coord.me.session}\n".encode("ascii"))
 
 
 def last_acknowledged(coord: Coord, agent: Agent) -> tuple[int, str] | None:

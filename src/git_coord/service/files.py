@@ -42,6 +42,14 @@ class CoordFiles(NamedTuple):
                 os.unlink(scratch)
             raise
 
+    def note(self, name: str, data: bytes, *, local: bool = False) -> bool:
+        """Replace a file whose loss costs time and nothing else; tell whether the disk took it."""
+        try:
+            self.write(name, data, local=local)
+        except OSError:
+            return False
+        return True
+
     def remove(self, name: str, *, local: bool = False) -> None:
         """Remove a file if it is there."""
         with contextlib.suppress(FileNotFoundError):

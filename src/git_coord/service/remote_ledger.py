@@ -132,6 +132,13 @@ def refused_by_host(results: Sequence[PushedRef]) -> str | None:
 def host_refusal(coord: Coord, reason: str) -> CoordError:
     """Return the error for a host that does not take our refs; where they are branches already, it has its reasons."""
     name = remote_of(coord).name
+    if reason.startswith("unpack"):  # git's own word; a host that objects to refs has others
+        return CoordError(
+            Kind.UNKNOWN,
+            f"{name} cannot store what is pushed: {reason}; its disk is full, or may only be read",
+            next="git coord sync",
+            data={"remote": name, "reason": reason},
+        )
     among_branches = f"git config coord.refPrefix {refnames.BRANCH_PREFIX}"
     return CoordError(
         Kind.UNKNOWN,
