@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.cli.words import forget_sync, hints, plain_json, said, type_in
@@ -117,6 +119,18 @@ def test_another_session_is_ask_with_rejoin(alone: Repo) -> None:
     assert (done.code, hints(done)) == (7, ["git coord rejoin"])
     assert type_in(other, hints(done)[0]).code == 0
     assert other.coord("preflight", "a").code == 0
+
+
+def test_where_nobody_is_set_up_it_is_ask_with_init(trio: tuple[Repo, Repo, Repo], tmp_path: Path) -> None:
+    hub, alpha, _ = trio
+    alpha.git("clone", "-q", str(hub.path), str(tmp_path / "fresh"))
+    fresh = Repo(tmp_path / "fresh", alpha.env)
+    done = fresh.coord("preflight", "a")
+    assert (done.code, hints(done)) == (7, ["git coord init"])
+    assert "ask       no agent is set up here\n" in done.out
+    stranger = alpha.with_env(GIT_COORD_AGENT="gamma")
+    reasons = [reason["text"] for reason in stranger.coord_json("preflight", "a", code=7)["reasons"]]
+    assert reasons == ["alpha is at work in this checkout too", "gamma has not joined"]
 
 
 def test_a_remote_that_cannot_be_asked_is_unknown_and_not_go(trio: tuple[Repo, Repo, Repo]) -> None:

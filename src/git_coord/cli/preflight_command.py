@@ -32,8 +32,8 @@ def command(resource: tuple[str, ...], globs: tuple[str, ...], is_local: bool, a
     """Look around before work on PATHs: branch and changed files, who is here, what is in the way; then decide.
 
     Exit 0 go; 3 wait: a path, or a file changed here, is held (8 if a maintainer blocked it); 7 ask a person: a
-    holder's lease is over, another live agent works in this checkout, or this session is not the agent's current one;
-    5 unknown: the remote cannot be asked.
+    holder's lease is over, another live agent works in this checkout, or this session is not the agent's current one,
+    or nobody is set up here; 5 unknown: the remote cannot be asked.
     """
     app, output = options.means(as_json, agent)
     items = resources.plain_items(app, resource, globs)
@@ -110,8 +110,8 @@ def _steps(app: App, found: Preflight) -> list[str]:
             steps.append(f"git coord post --to {reason.agent} {render.quoted([f'need {need}'[:400]])}")
     if found.shared_with:
         steps.append(_worktree(app))
-    if any(reason.kind == "session" for reason in found.reasons):
-        steps.append("git coord rejoin")
+    mends = {"session": "git coord rejoin", "setup": "git coord init"}
+    steps += [mends[reason.kind] for reason in found.reasons if reason.kind in mends]
     free = tuple(answer.asked for answer in found.asked if answer.status == "free")
     if found.decision == GO and free:
         steps.append(" ".join(["git coord claim", *_typed(app, free)]))

@@ -18,7 +18,7 @@ GO, WAIT, ASK = "go", "wait", "ask"
 
 
 class Reason(NamedTuple):
-    """Why not to go: "held", "blocked", "stale", "shared" (checkout), "session"; in words, and whose doing it is."""
+    """Why not to go: "held", "blocked", "stale", "shared" (checkout), "session", "setup"; in words, and by whom."""
 
     kind: str
     text: str
@@ -42,7 +42,7 @@ def look_around(coord: Coord, items: Sequence[Item], changed: Sequence[Item]) ->
     """Decide from the local view.
 
     1. Held by who is alive: wait. 2. A lease that is over, a shared checkout, a session that is not the agent's current
-    one: ask, because whatever a program did next could be wrong. 3. Else go.
+    one, nobody set up here: ask, because whatever a program did next could be wrong. 3. Else go.
     """
     now, everybody = picture(coord), roster(coord)
     me = coord.identity.agent if coord.identity else None
@@ -73,10 +73,10 @@ def _in_the_way(found: Checked, remark: str) -> Reason | None:
 
 def _session(coord: Coord) -> list[Reason]:
     if coord.identity is None:
-        return []
+        return [Reason("setup", "no agent is set up here", None)]
     member = coord.known.state.agents.get(coord.me.agent)
     if member is None:
-        return [Reason("session", f"{coord.me.agent} has not joined", None)]
+        return [Reason("setup", f"{coord.me.agent} has not joined", None)]
     if member.session != coord.me.session:
         return [Reason("session", f"{coord.me.agent} is at work in another session", None)]
     return []
