@@ -31,6 +31,8 @@ EXITS = (
 ENVIRONMENT = (
     ("GIT_COORD_AGENT", "The agent to act as; counts before coord.agent. Empty counts as unset."),
     ("GIT_COORD_SESSION", "The session to act in, instead of the one kept in the worktree's git directory."),
+    ("GIT_COORD_RUN", "Set by run for its command: what is claimed under it is given back when that ends."),
+    ("GIT_COORD_TOKENS", "Set by run for its command: the tokens of its claims, with commas between them."),
     ("GIT_COORD_MODE", "What the hooks do about a violation: block, warn or off; counts before coord.mode."),
     ("GIT_COORD_BYPASS", "1 lets one commit or push pass the hooks. It is recorded."),
 )

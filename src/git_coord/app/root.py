@@ -78,6 +78,11 @@ class App:
         if isinstance(self.coord.store, RefCache):
             self.coord.store.forget()
 
+    def rest(self) -> None:
+        """End the processes that stay for the next question: who lives long and asks seldom needs none meanwhile."""
+        if isinstance(self.coord.store, RefCache) and isinstance(self.coord.store.below, GitStore):
+            self.coord.store.below.close()
+
     def history(self) -> UserHistory:
         """Return the user's commits."""
         from git_coord.store.userhistory import GitHistory

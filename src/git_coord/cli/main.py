@@ -27,6 +27,7 @@ COMMANDS = {
     "check": "say who holds something: free, mine, held, stale",
     "status": "show agents, claims and posts",
     "log": "show what the ledger placed",
+    "run": "run a command that holds claims while it lives",
     "rejoin": "make this session the agent's current one",
     "rotate": "replace the agent's key",
     "presence": "show who is here, or set how one is",

@@ -157,6 +157,12 @@ def remember(coord: Coord, state: State, *, shows: bool | None = None) -> list[G
     return gone
 
 
+def is_shown(coord: Coord) -> bool:
+    """Tell whether the agent set its presence itself, and not to offline; a beat alone shows it as online."""
+    rows = (coord.files.read(f"{files.LEASES}/{coord.me.agent}") or b"").splitlines()
+    return rows[1:2] == [b"shown"]
+
+
 def _first_line(coord: Coord, own: Sequence[Own]) -> str:
     warn = min((warned_from(each.claim, each.until) for each in own), default=NEVER)
     # Where beats are commits on a branch nobody wants them: a claim is kept by renewing it.

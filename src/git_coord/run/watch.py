@@ -1,0 +1,108 @@
+"""The claims that a command works under: kept alive beside it, and looked after."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+
+from git_coord.app import App
+from git_coord.domain.ids import Nonce, Oid
+from git_coord.errors import CoordError
+from git_coord.guard import beats
+from git_coord.service.beat import interval
+from git_coord.service.endings import endings
+from git_coord.service.leases import NEVER, afterwards, own_leases
+from git_coord.service.ledger import open_ledger, view
+from git_coord.service.under_run import claimed_under
+
+LONGEST_SLEEP = 60
+"""Seconds after which the clock is looked at again: a machine that slept wakes late from a longer wait."""
+
+
+class Watch:
+    """Beats when one is due, by a process of its own that also reads the ledger; knows when a claim is lost.
+
+    `lost` says in words what happened to the first claim that is somebody else's, or that nobody can vouch for.
+    """
+
+    def __init__(self, reopen: Callable[[], App], run: str) -> None:
+        """Look at what is held now; raises CoordError."""
+        self.lost: str | None = None
+        self._reopen = reopen
+        self._run = run
+        self._beat: int | None = None
+        self._retry = 0
+        self._held: tuple[Oid | None, set[Nonce]] = None, set()
+        self._read()
+
+    def seconds(self) -> float:
+        """Return how long nothing has to be done, unless a process ends or a signal comes."""
+        now = self._clock.now()
+        if self._beat is not None:
+            return LONGEST_SLEEP
+        at = max(self._next, self._retry)
+        return min(LONGEST_SLEEP, max(0.2, min(at, self._until + 1) - now))
+
+    def turn(self) -> None:
+        """Do what is due."""
+        now = self._clock.now()
+        if self._beat is not None:
+            if not _has_ended(self._beat):
+                return
+            self._beat = None
+            self._look()
+        elif now >= max(self._next, self._retry):
+            self._retry = now + max(1, min(beats.SPACING, self._interval // 2))
+            if self._has_remote:
+                self._beat = beats.start(self._folder, self._agent, now, 0, asks=True)
+            else:
+                beats.beat(self._folder, self._agent, now)
+                self._look()
+        elif now > self._until:
+            self._look()
+
+    def _look(self) -> None:
+        """Read what became of the claims, as far as this clone knows; trouble is looked at again in the next turn."""
+        with suppress(CoordError, OSError):
+            self._read()
+
+    def _read(self) -> None:
+        app = self._reopen()
+        try:
+            self._take(app)
+        finally:
+            app.rest()
+
+    def _take(self, app: App) -> None:
+        coord = app.coord
+        self._clock, self._agent, self._folder = coord.clock, coord.me.agent, coord.files.common
+        self._has_remote = coord.remote is not None
+        open_ledger(coord)
+        state, _ = view(coord)
+        own = [each for each in own_leases(coord, state) if each.claim.op in claimed_under(coord, self._run)]
+        self._until = min((each.until for each in own), default=NEVER)
+        self._interval = interval(coord)
+        last = beats.last_beat(self._folder, self._agent)
+        self._next = (last[0] if last else 0) + self._interval
+        afterwards(coord)
+        over = next((each for each in own if coord.clock.now() > each.until), None)
+        if over is not None:
+            self.lost = f"#{over.claim.token} can be vouched for no longer"
+        for gone in self._ended(app, {each.claim.op for each in own}):
+            self.lost = gone
+
+    def _ended(self, app: App, held: set[Nonce]) -> list[str]:
+        """Return how claims ended that were held at the last look; those the agent gave up itself are no loss."""
+        (since, before), self._held = self._held, (app.coord.known.oid, held)
+        missing = before - held
+        if since is None or not missing:
+            return []
+        return [f"it was {words}" for _, words in endings(app.coord, since, missing).values()]
+
+
+def _has_ended(pid: int) -> bool:
+    try:
+        return os.waitpid(pid, os.WNOHANG)[0] == pid
+    except ChildProcessError:
+        return True

@@ -1,0 +1,336 @@
+"""`git coord run`: what its command is given, how both end, and that nothing of it stays claimed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from git_coord.run.child import ending
+from tests.cli.words import said
+from tests.helpers import Repo
+
+SHOW = 'echo "$GIT_COORD_AGENT $GIT_COORD_SESSION [$GIT_COORD_TOKENS]"'
+DEADLINE = 30.0
+BEATING = ("python", "python3")
+"""What may be at work beside the command now and then."""
+QUICK = ("coord.minTtl", "1s"), ("coord.clockSkew", "1s"), ("coord.freshness", "1s")
+
+
+def held(repo: Repo) -> list[int | None]:
+    return [claim["token"] for claim in repo.coord_json("status", "--local")["claims"]]
+
+
+def last_reason(repo: Repo) -> str:
+    """Return the reason of the release that the ledger placed last."""
+    statement = repo.git("show", "refs/coord/claims:op/0000").splitlines()[0]
+    return str(json.loads(statement)["reason"])
+
+
+def state(repo: Repo, agent: str = "alpha") -> str:
+    (found,) = [each for each in repo.coord_json("presence", "--local")["agents"] if each["agent"] == agent]
+    return str(found["state"])
+
+
+@contextmanager
+def running(repo: Repo, *args: str) -> Iterator[subprocess.Popen[str]]:
+    """Start `git coord run`; its command has begun when this yields, and says so itself by a first line."""
+    process = subprocess.Popen(
+        ["git", "coord", "run", *args],
+        cwd=repo.path,
+        env=repo.env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "begun\n"
+    try:
+        yield process
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate(timeout=DEADLINE)
+
+
+def tell(process: subprocess.Popen[str]) -> None:
+    """Let a command that reads go on."""
+    assert process.stdin is not None
+    process.stdin.write("go\n")
+    process.stdin.flush()
+
+
+def beside(repo: Repo) -> Repo:
+    """Return the same repository for beta, who has joined."""
+    beta = repo.with_env(GIT_COORD_AGENT="beta")
+    assert beta.coord("init").code == 0
+    return beta
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "reason"),
+    [("exit 0", 0, "done"), ("exit 7", 7, "exit 7"), ("kill -TERM $$", 143, "killed by SIGTERM")],
+)
+def test_the_status_is_the_commands_and_the_reason_of_the_release(
+    alone: Repo, script: str, code: int, reason: str
+) -> None:
+    done = alone.coord("run", "--claim", "a.txt", "--", "sh", "-c", script)
+    assert (done.code, done.out) == (code, "")
+    assert done.err.splitlines()[-1] == f"git coord: released #1 ({reason})"
+    assert (held(alone), last_reason(alone), state(alone)) == ([], reason, "offline")
+    assert list((alone.path / ".git/coord/runs").iterdir()) == []
+
+
+def test_a_signal_without_a_name_has_a_number() -> None:
+    assert ending(-signal.SIGKILL) == (137, "killed by SIGKILL")
+    assert ending(-33) == (161, "killed by signal 33")
+
+
+def test_the_command_knows_who_it_is_and_what_it_holds(alone: Repo) -> None:
+    session = alone.coord_json("whoami")["session"]
+    done = alone.coord("run", "--claim", "a.txt", "--claim", "task:E-1", "-m", "both", "--", "sh", "-c", SHOW)
+    assert done.out == f"alpha {session} [1]\n"
+    assert alone.coord("run", "sh", "-c", SHOW).out == f"alpha {session} []\n"
+    beside(alone)
+    assert alone.coord("run", "--agent", "beta", "--", "sh", "-c", SHOW).out.startswith("beta ")
+
+
+def test_a_refused_claim_is_exit_3_and_the_command_is_not_run(alone: Repo) -> None:
+    assert beside(alone).coord("claim", "a.txt").code == 0
+    done = alone.coord("run", "--claim", "b.txt", "--claim", "a.txt", "--", "touch", "ran")
+    assert (done.code, done.out.splitlines()[0]) == (3, "refused, nothing claimed")
+    assert not (alone.path / "ran").exists()
+    assert (held(alone), state(alone)) == ([1], "offline")
+    refused = json.loads(alone.coord("run", "--json", "--claim", "a.txt", "--", "touch", "ran").out)
+    assert (refused["code"], refused["holder"]) == ("conflict", "beta")
+
+
+def test_a_command_that_is_not_there_holds_nothing_afterwards(alone: Repo) -> None:
+    done = alone.coord("run", "--claim", "a.txt", "--", "no-such-command")
+    assert (done.code, done.err.splitlines()[1:]) == (
+        127,
+        [
+            "git coord: no-such-command cannot be run: No such file or directory",
+            "git coord: released #1 (not started)",
+        ],
+    )
+    alone.write("file", "text")
+    assert alone.coord("run", "--", "./file").code == 126
+    assert alone.coord("run", "--claim", "a.txt").code == 2
+    assert held(alone) == []
+
+
+def test_what_is_claimed_under_it_is_given_back_and_what_was_held_before_is_not(alone: Repo) -> None:
+    assert alone.coord("claim", "before.txt").code == 0
+    script = "git coord claim during.txt && git coord release first.txt && git coord claim again.txt"
+    done = alone.coord("run", "--claim", "first.txt", "--claim", "again.txt", "--", "sh", "-c", script)
+    assert done.code == 0, done
+    assert done.err.splitlines()[-1] == "git coord: released #3 #4 (done)"
+    assert held(alone) == [1]
+
+
+def test_presence_is_as_it_was_before(alone: Repo) -> None:
+    assert alone.coord("presence", "set", "draining", "-m", "soon gone").code == 0
+    shown = alone.coord("run", "--claim", "a.txt", "--", "git", "coord", "presence", "--json", "--local")
+    (during,) = json.loads(shown.out)["agents"]
+    assert (during["state"], during["note"]) == ("busy", "runs git")
+    (after,) = alone.coord_json("presence")["agents"]
+    assert (after["state"], after["note"]) == ("draining", "soon gone")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGUSR1])
+def test_signals_reach_the_command(alone: Repo, number: signal.Signals) -> None:
+    script = f"trap 'exit 9' {number.name.removeprefix('SIG')}; echo begun; while :; do read x; done"
+    with running(alone, "--claim", "a.txt", "--", "sh", "-c", script) as process:
+        # `git` itself stands between: it is not asked, as a supervisor that knows our own process would not.
+        os.kill(child_of(process.pid), number)
+        assert process.wait(DEADLINE) == 9
+    assert (held(alone), last_reason(alone)) == ([], "exit 9")
+
+
+def states(*pids: int) -> list[str]:
+    return [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] for pid in pids]
+
+
+def test_it_is_stopped_and_continued_with_its_command(alone: Repo) -> None:
+    with running(alone, "--claim", "a.txt", "--", "sh", "-c", "echo begun; read x; exit 5") as process:
+        run = child_of(process.pid)
+        both = run, child_of(run)
+        os.kill(run, signal.SIGTSTP)
+        assert any(states(*both) == ["T", "T"] for _ in range(100_000))
+        os.kill(run, signal.SIGCONT)
+        assert any(states(*both) == ["S", "S"] for _ in range(100_000))
+        tell(process)
+        assert process.wait(DEADLINE) == 5
+
+
+def children(pid: int) -> list[str]:
+    """Return the names of a process's children, `<defunct>` ones too."""
+    found = subprocess.run(["ps", "-o", "args=", "--ppid", str(pid)], capture_output=True, text=True, check=True)
+    return [os.path.basename(line.split()[0]) for line in found.stdout.splitlines()]
+
+
+def child_of(pid: int) -> int:
+    return int(subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True, check=True).stdout.split()[0])
+
+
+def test_a_run_that_is_killed_leaves_its_will_and_claims_that_end(alone: Repo) -> None:
+    with running(alone, "--claim", "a.txt", "--", "sh", "-c", "echo begun; read x") as process:
+        os.kill(child_of(process.pid), signal.SIGKILL)
+        process.wait(DEADLINE)
+    (shown,) = alone.coord_json("presence")["agents"]
+    assert (shown["state"], shown["will"]) == ("busy", "cut off while it ran sh: what it holds ends with its lease")
+    assert held(alone) == [1]
+    assert alone.coord("release", "--all").code == 0
+
+
+def on_terminal(repo: Repo, script: str, typed: bytes) -> tuple[int, bytes]:
+    """Run a command on a terminal of its own, and type when it has begun; return status and what it wrote."""
+    ours, theirs = os.openpty()
+    process = subprocess.Popen(
+        ["setsid", "-c", "-w", "git-coord", "run", "--claim", "a.txt", "--", "sh", "-c", script],
+        cwd=repo.path,
+        env=repo.env,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    seen = b""
+    with suppress(OSError):  # what a terminal says when nobody has it open any more
+        while b"begun" not in seen:
+            seen += os.read(ours, 1024)
+        os.write(ours, typed)
+        while chunk := os.read(ours, 1024):
+            seen += chunk
+    os.close(ours)
+    return process.wait(DEADLINE), seen
+
+
+def test_on_a_terminal_the_command_reads_what_is_typed(alone: Repo) -> None:
+    code, seen = on_terminal(alone, "echo begun; read x; echo got:$x", b"words\n")
+    assert code == 0
+    assert b"got:words" in seen
+    assert held(alone) == []
+
+
+def test_on_a_terminal_an_interrupt_means_the_command_once(alone: Repo) -> None:
+    code, seen = on_terminal(alone, "trap 'echo once; exit 9' INT; echo begun; while :; do read x; done", b"\x03")
+    assert (code, seen.count(b"once")) == (9, 1)
+    assert (held(alone), last_reason(alone)) == ([], "exit 9")
+
+
+@pytest.fixture
+def quick(pair: tuple[Repo, Repo]) -> tuple[Repo, Repo]:
+    """Return two clones that allow leases of seconds; alpha may break claims."""
+    for repo in pair:
+        for key, value in QUICK:
+            repo.git("config", key, value)
+    return pair
+
+
+def test_a_lost_claim_stops_the_command_at_last_by_force(alone: Repo) -> None:
+    beta = beside(alone)
+    deaf = ("sh", "-c", "trap '' TERM; echo begun; while :; do read x; done")
+    with running(beta, "--grace", "1s", "--claim", "a.txt", "--ttl", "6s", "--", *deaf) as process:
+        assert alone.coord("break", "#1", "-m", "needed here").code == 0
+        assert process.wait(DEADLINE) == 4
+        assert process.stderr is not None
+        err = process.stderr.read()
+    assert "git coord: a claim of this command is lost: it was broken by alpha " in err
+    assert '"needed here"; it is stopped\n' in err
+    assert held(alone) == []
+
+
+def test_a_lost_claim_can_be_a_warning(alone: Repo) -> None:
+    beta = beside(alone)
+    patient = ("sh", "-c", "echo begun; read x; exit 5")
+    with running(beta, "--on-lost", "warn", "--claim", "a.txt", "--ttl", "6s", "--", *patient) as process:
+        assert alone.coord("break", "#1", "-m", "needed here").code == 0
+        assert process.stderr is not None
+        assert any(line.endswith("; it goes on\n") for line in process.stderr)
+        tell(process)
+        assert process.wait(DEADLINE) == 5
+
+
+@pytest.mark.slow
+def test_a_claim_that_is_lost_at_the_remote_is_noticed_with_the_next_beat(quick: tuple[Repo, Repo]) -> None:
+    alpha, beta = quick
+    with running(beta, "--claim", "a.txt", "--ttl", "20s", "--", "sh", "-c", "echo begun; read x") as process:
+        assert alpha.coord("sync").code == 0
+        assert alpha.coord("break", "#1", "-m", "needed here").code == 0
+        assert process.wait(DEADLINE) == 4
+        assert process.stderr is not None
+        assert "is lost: it was broken by alpha " in process.stderr.read()
+
+
+def test_a_remote_that_goes_away_ends_what_can_be_vouched_for(quick: tuple[Repo, Repo]) -> None:
+    alpha, _ = quick
+    hub = alpha.path.parent / "hub.git"
+    with running(alpha, "--claim", "a.txt", "--ttl", "3s", "--", "sh", "-c", "echo begun; read x") as process:
+        hub.rename(hub.with_name("away.git"))
+        assert process.wait(DEADLINE) == 4
+        assert process.stderr is not None
+        assert (
+            "a claim of this command is lost: #1 can be vouched for no longer; it is stopped" in process.stderr.read()
+        )
+    hub.with_name("away.git").rename(hub)
+    assert alpha.coord("sync").code == 0
+    assert held(alpha) == []
+
+
+def test_nothing_else_stays_while_the_command_works(alone: Repo) -> None:
+    with running(alone, "--claim", "a.txt", "--", "sh", "-c", "echo begun; read x") as process:
+        assert children(child_of(process.pid)) == ["sh"]
+        tell(process)
+        assert process.wait(DEADLINE) == 0
+
+
+@pytest.mark.slow
+def test_beats_keep_a_claim_alive_far_beyond_its_lease(quick: tuple[Repo, Repo]) -> None:
+    alpha, beta = quick
+    with running(alpha, "--claim", "a.txt", "--ttl", "12s", "--", "sh", "-c", "echo begun; read x") as process:
+        end = time.monotonic() + 20
+        codes = set()
+        while time.monotonic() < end:
+            assert beta.coord("presence").code == 0
+            codes.add(beta.coord("check", "a.txt").code)
+        assert codes == {3}
+        assert [row for row in children(child_of(process.pid)) if row not in BEATING] == ["sh"]
+        tell(process)
+        assert process.wait(DEADLINE) == 0
+    assert beta.coord("check", "a.txt").code in (0, 3)
+    assert beta.coord("sync").code == 0
+    assert beta.coord("check", "a.txt").code == 0
+
+
+def test_without_the_remote_it_runs_and_says_what_others_do_not_know(trio: tuple[Repo, Repo, Repo]) -> None:
+    hub, alpha, _ = trio
+    hub.path.rename(hub.path.with_name("away.git"))
+    done = alpha.coord("run", "--", "echo", "ran")
+    assert (done.code, done.out) == (0, "ran\n")
+    assert done.err.startswith("git coord: others are not told yet: origin: ")
+    assert alpha.coord("run", "--claim", "a.txt", "--", "echo", "ran").out == ""
+    done = alpha.coord("run", "--offline", "--claim", "a.txt", "--", "sh", "-c", SHOW)
+    assert (done.code, done.out.split("[")[1]) == (0, "]\n")
+    hub.path.with_name("away.git").rename(hub.path)
+    assert alpha.coord("sync").code == 0
+    assert held(alpha) == []
+
+
+def test_one_push_carries_presence_and_claim_and_one_both_ends(trio: tuple[Repo, Repo, Repo]) -> None:
+    hub, alpha, _ = trio
+    assert said(alpha.coord("run", "--claim", "a.txt", "--", "true"))[:2] == (0, "")
+    refs = hub.refs("refs/coord")
+    assert refs["refs/coord/presence/alpha"] == alpha.rev("refs/coord/presence/alpha")
+    assert refs["refs/coord/claims"] == alpha.rev("refs/coord/claims")
+    assert (held(alpha), state(alpha)) == ([], "offline")
