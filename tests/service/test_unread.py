@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import cast
 
 import pytest
@@ -10,6 +11,7 @@ from tests.service.scene import Desk, Scene, again, beside, trouble
 from git_coord.domain.ids import Agent, Nonce, Session
 from git_coord.errors import CoordError, Kind
 from git_coord.service import posts, unread, unread_marks
+from git_coord.service.files import CoordFiles
 from git_coord.store.interface import Store
 
 
@@ -201,4 +203,16 @@ def test_without_news_nothing_is_read_but_two_small_files(scene: Scene) -> None:
     untouchable = cast("Store", None)
     coord = beta.coord(opened=False)
     coord.store = untouchable
+    assert unread.tell(coord) == []
+
+
+def test_a_disk_that_takes_nothing_keeps_no_post_from_being_shown(scene: Scene, tmp_path: Path) -> None:
+    alpha, beta = scene.joined("alpha", "beta")
+    post(alpha, "hello")
+    beta.sync()
+    (tmp_path / "file").touch()
+    full = again(beta, files=CoordFiles(str(tmp_path / "file"), str(tmp_path / "file")))
+    coord = full.coord()
+    unread.mark_read(coord, posts.board(coord))
+    assert [notice.posted.post.text for notice in unread.unread(coord)] == ["hello"]
     assert unread.tell(coord) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -33,12 +34,13 @@ def unread(coord: Coord, shown: Iterable[Posted] | None = None) -> list[Notice]:
 
 
 def mark_read(coord: Coord, shown: Iterable[Posted]) -> None:
-    """Remember that these posts were shown to the agent."""
+    """Remember that these posts were shown to the agent; where nothing can be written they are told once more."""
     if coord.identity is None:
         return
     fresh = {notice.mark for notice in unread(coord, shown)}
     if fresh:
-        write_marks(coord, None, marks(coord) | fresh)
+        with contextlib.suppress(OSError):
+            write_marks(coord, None, marks(coord) | fresh)
 
 
 def tell(coord: Coord) -> list[str]:
