@@ -14,6 +14,7 @@ from tests.verify import stage as stages
 from tests.verify.stage import Stage, succeed
 
 from git_coord.app import open_app
+from git_coord.clock import SystemClock
 from git_coord.errors import CoordError, Kind
 from git_coord.hooks.pre_push import pre_push
 
@@ -333,3 +334,33 @@ def test_a_sha256_repository_pushes_new_branches_and_deletes_them(tmp_path: Path
     bad = violation(alpha.with_env(GIT_COORD_AGENT="beta"))
     assert_refused(push(alpha.with_env(GIT_COORD_AGENT="beta"), "origin", "main:topic"), bad, "no receipt")
     assert os.path.exists(alpha.path / ".git/hooks/pre-push")
+
+
+class Tomorrow(SystemClock):
+    """A clock of a day later."""
+
+    def now(self) -> int:
+        return super().now() + 86400
+
+
+def test_a_push_under_a_claim_that_nobody_vouches_for_is_refused_unless_the_remote_says_it_is_held(
+    stage: Stage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    alpha, base = stage.alpha, stage.alpha.rev("HEAD")
+    alpha.commit("mine", **{"a.txt": "mine\n"})
+    lines = [f"refs/heads/main {alpha.rev('HEAD')} refs/heads/main {base}"]
+    hub = stage.hub.path
+
+    def judged(*, warns: bool = False) -> int:
+        app = open_app(str(alpha.path), alpha.env, clock=Tomorrow())
+        return pre_push(app, "origin", str(hub), lines, warns=warns)
+
+    hub.rename(hub.with_name("away.git"))
+    assert judged() == 4
+    err = capsys.readouterr().err
+    assert "git coord: push refused, your claim counts as lost until a sync says otherwise\n" in err
+    assert " can be vouched for no longer: no sign of life arrived for 24 h" in err
+    assert judged(warns=True) == 0
+    assert "git coord: warning, your claim counts as lost" in capsys.readouterr().err
+    hub.with_name("away.git").rename(hub)
+    assert judged() == 0
