@@ -76,7 +76,7 @@ step() { # NAME LINE...: commit what the index holds under this message, and wri
 	echo "$head" > "$dir/id"
 	git cat-file commit "$head" > "$dir/commit"
 	git ls-tree -rt "$head" > "$dir/tree"
-	git ls-tree -r --name-only "$head" | grep -E '^(format|counters|agents/.*)$|/grant$' | while read -r path; do
+	git ls-tree -r --name-only "$head" | grep -E '^(format|counters|epoch|agents/.*)$|/grant$' | while read -r path; do
 		echo "$path $(git cat-file blob "$head:$path")"
 	done > "$dir/derived"
 	drop op
@@ -274,6 +274,22 @@ living() { # the second half: waiting, handing over, tasks, what is landed, take
 	drop claims/0/13 && granted '[]' && counts
 	step 40-taken-over '#14 alpha takes over s/t (edit) +1: beta #13'
 	at=''
+
+	old=$head root=$(cat "$out/$format/01-root/id") epoch=1
+	checkpoint "$old" # once for its tree, in which its own record has no part
+	tree=$(git rm -rq --cached op && git write-tree)
+	n=$((n - 1)) placed=0 && checkpoint "$tree"
+	head=''
+	step 41-epoch 'alpha begins epoch 1'
+
+	claim beta '{"intent":"edit","path":"t"}' '[]' null
+	granted '[]' && counts
+	step 42-after '#15 beta claims t (edit)'
+}
+checkpoint() { # TREE
+	op alpha policy checkpoint "\"number\":$epoch" "\"old\":\"$old\"" "\"root\":\"$root\"" "\"tree\":\"$1\""
+	object "\"number\":$epoch" "\"old\":\"$old\"" "\"ops\":$n" "\"root\":\"$root\"" | put epoch
+	counts
 }
 takeover() { # AGENT CLAIM LEASE_END UNCHANGED
 	eval "signer=\$signer_$1"
@@ -337,7 +353,7 @@ refusals() { # every one but the first differs from a placeable operation in one
 	with claim "$(claim_members '{"intent":"write","path":"a"}')" | refuse statement unknown-intent
 	with claim "$(claim_members '{"intent":"edit","path":"a"},{"intent":"read","path":"a"}')" | refuse statement item-twice
 	with rejoin '"zeal":1' | refuse newer unknown-field
-	with checkpoint '"zeal":1' | refuse newer reserved-kind
+	with retire '"zeal":1' | refuse newer reserved-kind
 	rejoin '' '' '' '' '' '"v":3' | sign alpha2 | refuse newer version-3
 	with claim "$(claim_members '{"host":"main","intent":"edit"}')" | refuse newer host-item
 	rejoin '' '' '' '' 00000000-0000-4000-8000-000000000002 | sign alpha2 | refuse place other-ledger
@@ -351,6 +367,10 @@ refusals() { # every one but the first differs from a placeable operation in one
 	rejoin gamma '' '' join '' '' "\"key\":\"$(key alpha)\"" | sign alpha | refuse place join-of-key-once-used
 	rejoin gamma '' '' join '' '' "\"key\":\"$(key policy)\"" | sign policy | refuse place join-not-listed
 	rejoin gamma '' '' join '' '' "\"key\":\"$(key stranger)\"" | sign policy | refuse place join-signed-by-another-key
+	with checkpoint "\"number\":2
+\"old\":\"$head\"
+\"root\":\"$root\"
+\"tree\":\"$head\"" | refuse place checkpoint-in-a-chain
 	rejoin beta '' '' break '' '' '"claims":["00000000000000000000000000000004"]
 "reason":""' | sign beta | refuse place break-not-by-policy-key
 }

@@ -72,14 +72,14 @@ def test_a_kind_without_fields_has_only_the_common_ones() -> None:
 
 def test_what_a_newer_version_wrote_is_said_to_need_it() -> None:
     assert refusal(v=3) == "statement version 3 needs a newer git coord (this one reads 2)"
-    assert refusal(kind="checkpoint") == "operation kind 'checkpoint' needs a newer git coord"
+    assert refusal(kind="retire") == "operation kind 'retire' needs a newer git coord"
     assert refusal(after=None) == "field 'after' of claim needs a newer git coord"
     assert refusal(items=[{"host": "main", "intent": "edit"}]) == (
         "an item has 'host', which this version does not know: a newer git coord is needed"
     )
 
 
-@pytest.mark.parametrize("kind", ["checkpoint", "retire"])
+@pytest.mark.parametrize("kind", ["retire"])
 def test_reserved_kinds_are_not_operations_yet(kind: str) -> None:
     assert kind not in OPERATIONS
 

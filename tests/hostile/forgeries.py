@@ -208,7 +208,7 @@ def future_version(by: Attacker) -> Oid:
 
 
 def future_kind(by: Attacker) -> Oid:
-    return places(by.statement(lambda obj: {**obj, "kind": "checkpoint"}), by=by)
+    return places(by.statement(lambda obj: {**obj, "kind": "retire"}), by=by)
 
 
 def future_member(by: Attacker) -> Oid:

@@ -121,6 +121,14 @@ class Settle(Statement):
     commit: Hash
 
 
+class Checkpoint(Statement):
+    kind: Literal["checkpoint"]
+    number: Positive
+    old: Hash
+    root: Hash
+    tree: Hash
+
+
 class Break(Statement):
     kind: Literal["break"]
     claims: Annotated[list[Nonce], Field(min_length=1, max_length=5000), no_repetition()]
@@ -204,6 +212,7 @@ KINDS: dict[str, type[Statement]] = {
     "block": Block,
     "unblock": Unblock,
     "settle": Settle,
+    "checkpoint": Checkpoint,
     "presence": Presence,
     "posts": Posts,
     "receipt": Receipt,

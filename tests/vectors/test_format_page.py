@@ -66,5 +66,5 @@ def test_limits_of_records_are_those_of_the_code() -> None:
 
 def test_reserved_kinds_are_named() -> None:
     reserved = re.findall(r"`(\w+)`", section("Reserved", level=3).split(";")[0])
-    assert reserved == ["checkpoint", "retire"]
+    assert reserved == ["retire"]
     assert set(reserved).isdisjoint(KINDS)

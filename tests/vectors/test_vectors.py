@@ -15,7 +15,7 @@ from git_coord.crypto.sshsig import decode_armor
 from git_coord.domain import chain, placing
 from git_coord.domain.chain import Extension, Head
 from git_coord.domain.merkle import Tree, hash_object
-from git_coord.domain.statements import CLAIM_LIMIT, parse_operation, to_bytes
+from git_coord.domain.statements import CLAIM_LIMIT, Checkpoint, parse_operation, to_bytes
 from git_coord.errors import CoordError, Kind
 from git_coord.service.records import open_operation
 
@@ -33,7 +33,12 @@ def replay(algorithm: str, step: str) -> Extension:
     sealed = [open_operation(path.read_bytes()) for path in paths]
     if step == STEPS[0]:
         return chain.root(sealed[0], algorithm)
-    made = chain.extend(replay(algorithm, STEPS[STEPS.index(step) - 1]).head, sealed, algorithm)
+    before = replay(algorithm, STEPS[STEPS.index(step) - 1]).head
+    if isinstance(sealed[0].op, Checkpoint):
+        assert placing.epoch_fault(before.state, before.oid, sealed[0].op, sealed[0].key) is None
+        made = chain.checkpoint(before, sealed[0], algorithm)
+    else:
+        made = chain.extend(before, sealed, algorithm)
     assert made is not None
     assert len(made.placed) == len(paths)
     return made

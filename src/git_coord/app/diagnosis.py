@@ -11,6 +11,7 @@ from git_coord.domain.placing import fault
 from git_coord.errors import CoordError
 from git_coord.service.adopt import walk
 from git_coord.service.ledger import fetched_ledger, open_ledger, verified
+from git_coord.service.lineage import lineage
 from git_coord.service.operations import require_membership
 from git_coord.service.requests import read_requests
 from git_coord.store import refnames
@@ -52,7 +53,7 @@ def _ledger(app: App) -> Iterator[Finding]:
     if head is None:
         yield Finding("wrong", "no ledger in this clone", "git coord init")
         return
-    done = walk(app.coord, None, app.coord.store.history(head.oid, None))
+    done = walk(app.coord, None, lineage(app.coord.store, head.oid, None))
     if done.fault is not None:
         text = f"ledger commit {done.fault.commit[:10]}: {done.fault.reason}"
         yield Finding("wrong", text, "git coord doctor --repair-ledger")
@@ -127,7 +128,7 @@ def _remote(app: App) -> Iterator[Finding]:
     if app.coord.remote is None:
         yield Finding("ok", "no remote: claims hold in this clone and its worktrees only")
         return
-    app.coord.remote.fetch((refnames.Family.CLAIMS,))
+    app.coord.remote.fetch((refnames.Family.CLAIMS, refnames.Family.EPOCHS))
     yield Finding("ok", f"{app.coord.remote.name} answers")
     tip = fetched_ledger(app.coord)
     done = verified(app.coord, tip) if tip is not None and app.coord.head is not None else None

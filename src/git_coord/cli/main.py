@@ -37,6 +37,7 @@ COMMANDS = {
     "sync": "exchange with the remote",
     "verify": "judge commits against the claims of their time",
     "hooks": "install, uninstall or show the git hooks",
+    "gc": "begin a new epoch of a long ledger, drop leftovers",
     "doctor": "report what is wrong here, and repair it",
     "hook": "what the installed hooks call",
 }

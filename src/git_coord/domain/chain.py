@@ -11,7 +11,7 @@ from .ledger import Done, Outcome, apply, born
 from .merkle import GitObject, Tree, hash_object
 from .placing import MAX_PLACED, fault, turn_order
 from .state import State
-from .statements import Operation, Policy
+from .statements import Checkpoint, Operation, Policy
 
 AUTHOR = "git-coord <git-coord>"
 
@@ -68,6 +68,49 @@ def root(sealed: Sealed, algorithm: str) -> Extension:
     return writer.commit(None, sealed.op.at, state, [line], (Placed(sealed, None),))
 
 
+def epoch_tree(parent: Head, op: Checkpoint, algorithm: str) -> Oid:
+    """Return the id of the tree in which the state lies after a checkpoint, without `op`; its `tree` plays no part."""
+    return _state_tree(_begun(parent, Sealed(b"", op, KeyText("")), algorithm)[0].tree, algorithm)
+
+
+def checkpoint(parent: Head, sealed: Sealed, algorithm: str) -> Extension | None:
+    """Return the commit without a parent that begins an epoch; None when its state is not the one signed.
+
+    The caller checked `placing.epoch_fault`.
+    """
+    assert isinstance(sealed.op, Checkpoint)
+    if epoch_tree(parent, sealed.op, algorithm) != sealed.op.tree:
+        return None
+    writer, outcome = _begun(parent, sealed, algorithm)
+    date = max(parent.date, sealed.op.at)
+    line = message.describe(sealed.op, outcome)
+    return writer.commit(None, date, outcome.state, [line], (Placed(sealed, outcome),))
+
+
+def cut(head: Head, sealed: Sealed, algorithm: str) -> Extension | None:
+    """Return a head that a checkpoint alone vouches for, with nothing older to follow from; None when it does not."""
+    assert isinstance(sealed.op, Checkpoint)
+    line = message.describe(sealed.op, Done(head.state))
+    tuple(head.tree.hashed(algorithm))
+    commit = hash_object("commit", commit_bytes(head.tree, None, head.date, [line]), algorithm)
+    is_signed = _state_tree(head.tree, algorithm) == sealed.op.tree
+    return Extension(head, (Placed(sealed, None),), ()) if is_signed and commit.oid == head.oid else None
+
+
+def _begun(parent: Head, sealed: Sealed, algorithm: str) -> tuple[_Writer, Outcome]:
+    writer = _Writer(parent.tree.changed(layout.OPERATIONS, None), algorithm)
+    outcome = apply(parent.state, sealed.op)
+    writer.place(0, sealed, outcome)
+    return writer, outcome
+
+
+def _state_tree(tree: Tree, algorithm: str) -> Oid:
+    state = tree.changed(layout.OPERATIONS, None)
+    tuple(state.hashed(algorithm))
+    assert state.oid is not None
+    return state.oid
+
+
 def extend(parent: Head, candidates: Iterable[Sealed], algorithm: str) -> Extension | None:
     """Return the commit that places what can be placed of the candidates, None when that is nothing.
 
@@ -109,7 +152,7 @@ class _Writer:
     """Collects the tree and the new objects of one commit."""
 
     def __init__(self, tree: Tree, algorithm: str) -> None:
-        self._tree = tree
+        self.tree = tree
         self._algorithm = algorithm
         self._blobs: dict[Oid, GitObject] = {}
 
@@ -120,22 +163,22 @@ class _Writer:
     def write(self, files: Iterable[layout.File | layout.Copy]) -> None:
         for file in files:
             if isinstance(file, layout.Copy):
-                self._tree = self._tree.changed(file.path, self._tree.get(file.source))
+                self.tree = self.tree.changed(file.path, self.tree.get(file.source))
             elif file.data is None:
-                self._tree = self._tree.changed(file.path, None)
+                self.tree = self.tree.changed(file.path, None)
             else:
                 blob = hash_object("blob", file.data, self._algorithm)
                 self._blobs[blob.oid] = blob
-                self._tree = self._tree.changed(file.path, blob.oid)
+                self.tree = self.tree.changed(file.path, blob.oid)
 
     def commit(
         self, parent: Oid | None, date: int, state: State, lines: Sequence[str], placed: tuple[Placed, ...]
     ) -> Extension:
         # What a later operation of this commit replaced again is in no tree; a record may lie in several places.
-        blobs = {oid: self._blobs[oid] for oid in self._tree.fresh_leaves() if oid in self._blobs}
-        trees = tuple(self._tree.hashed(self._algorithm))
-        commit = hash_object("commit", commit_bytes(self._tree, parent, date, lines), self._algorithm)
-        head = Head(commit.oid, date, state, self._tree)
+        blobs = {oid: self._blobs[oid] for oid in self.tree.fresh_leaves() if oid in self._blobs}
+        trees = tuple(self.tree.hashed(self._algorithm))
+        commit = hash_object("commit", commit_bytes(self.tree, parent, date, lines), self._algorithm)
+        head = Head(commit.oid, date, state, self.tree)
         return Extension(head, placed, (*blobs.values(), *trees, commit))
 
 

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 from . import canonical
 from .envelope import VERSION
 from .outcome import Change, Done, Outcome, Queued, Refused, Served
-from .state import Counters, LiveClaim, Member, State, Waiter
-from .statements import BlockTasks, Operation, Policy, Release, Renew
+from .state import Counters, Epoch, LiveClaim, Member, State, Waiter
+from .statements import BlockTasks, Checkpoint, Operation, Policy, Release, Renew
 from .timestamps import format_stamp
 
-FORMAT, POLICY, COUNTERS = "format", "policy", "counters"
+FORMAT, POLICY, COUNTERS, EPOCH = "format", "policy", "counters", "epoch"
 OPERATIONS, AGENTS, CLAIMS, WAITING, BLOCKED = "op", "agents", "claims", "waiting", "blocked"
 
 
@@ -58,6 +58,8 @@ def changed_files(op: Operation, record: bytes, outcome: Outcome) -> Iterator[Fi
         yield File(POLICY, record)
     if op.agent in state.agents:
         yield File(f"{AGENTS}/{op.agent}", _member(state.agents[op.agent]))
+    if isinstance(op, Checkpoint) and state.epoch:
+        yield File(EPOCH, epoch_line(state.epoch))
     for waiter in outcome.queueing.dropped:
         yield File(waiter_path(waiter.queue), None)
     yield from _own_files(op, record, outcome)
@@ -148,6 +150,11 @@ def _line(value: Any) -> bytes:
 def _member(member: Member) -> bytes:
     keys = [{"from": since.position, "key": since.key} for since in member.keys]
     return _line({"keys": keys, "seq": member.seq, "session": member.session})
+
+
+def epoch_line(epoch: Epoch) -> bytes:
+    """Return the file of an epoch."""
+    return _line({"number": epoch.number, "old": epoch.old, "ops": epoch.ops, "root": epoch.root})
 
 
 def _counters(counters: Counters) -> bytes:

@@ -22,6 +22,7 @@ from .statements import (
     BlockTasks,
     Break,
     Cancel,
+    Checkpoint,
     Claim,
     Join,
     Operation,
@@ -95,6 +96,7 @@ _RULES: dict[type[Operation], Callable[[State, Any], Outcome]] = {
     BlockTasks: rules.block,
     Unblock: rules.unblock,
     Settle: rules.settle,
+    Checkpoint: rules.checkpoint,
 }
 
 __all__ = [

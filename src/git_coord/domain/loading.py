@@ -9,11 +9,11 @@ from git_coord.errors import CoordError, Kind
 
 from . import canonical
 from .fold import Fold
-from .ids import Agent, KeyText, Nonce, Session, Token
+from .ids import Agent, KeyText, Nonce, Oid, Session, Token
 from .index import ItemIndex
 from .items import Item
-from .layout import AGENTS, BLOCKED, CLAIMS, COUNTERS, POLICY, WAITING
-from .state import Block, Counters, ItemKey, KeySince, LiveClaim, Member, State, Waiter, grant
+from .layout import AGENTS, BLOCKED, CLAIMS, COUNTERS, EPOCH, POLICY, WAITING
+from .state import Block, Counters, Epoch, ItemKey, KeySince, LiveClaim, Member, State, Waiter, grant
 from .statements import BlockTasks, Claim, Operation, Policy, Release, Renew, Stamp, Takeover, parse_operation
 from .timestamps import parse_stamp
 
@@ -47,7 +47,14 @@ def _load(files: Mapping[str, bytes]) -> State:
         waiting=waiting,
         asked=ItemIndex[ItemKey](fold).added(asked),
         blocks=_load_blocks(files),
+        epoch=read_epoch(files[EPOCH]) if EPOCH in files else None,
     )
+
+
+def read_epoch(data: bytes) -> Epoch:
+    """Return what the file of an epoch says; raises ValueError, TypeError or KeyError for anything else."""
+    obj = canonical.loads(data[:-1])
+    return Epoch(obj["number"], Oid(obj["old"]), obj["ops"], Oid(obj["root"]))
 
 
 def _below(files: Mapping[str, bytes], folder: str) -> list[tuple[str, bytes]]:

@@ -83,3 +83,18 @@ class Unblock(Operation):
     FIELDS = {"blocks": unique(many(fields.nonce, 1, 256)), "reason": fields.line}  # noqa: RUF012
     blocks: tuple[Nonce, ...]
     reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Checkpoint(Operation):
+    """Begin the epoch of this number on the state after the ledger commit `old`; `root` is the first ledger's.
+
+    `tree` is what the state lies in after it, without `op`: signed by a policy key, for whoever has nothing older.
+    """
+
+    KIND = "checkpoint"
+    FIELDS = {"number": fields.integer(1), "old": fields.oid, "root": fields.oid, "tree": fields.oid}  # noqa: RUF012
+    number: int
+    old: Oid
+    root: Oid
+    tree: Oid

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from .items import Item, ItemKind
 from .outcome import Change, Conflict, Done, Granted, Outcome, Queued, Refusal, Refused, Served
 from .state import LiveClaim
-from .statements import BlockTasks, Claim, Operation, Policy, Release, Takeover
+from .statements import BlockTasks, Checkpoint, Claim, Operation, Policy, Release, Takeover
 
 SHOWN_NAME = 200
 """Code points of a name in a message, at most; the whole is in the operation."""
@@ -64,6 +64,8 @@ def _done(op: Operation, outcome: Done) -> str:
         return f"hands {_part(old)} to {op.to} as #{new.after.token}"
     if isinstance(op, BlockTasks):
         return f"blocks {_tasks(op.tasks)}"
+    if isinstance(op, Checkpoint):
+        return f"begins epoch {op.number}"
     if outcome.lifted:
         return f"unblocks {_tasks([task for block in outcome.lifted for task in block.tasks])}"
     if outcome.left:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from .digest import new
 from .ids import Agent, KeyText, Oid
 from .state import Member, State
-from .statements import Break, Join, Operation, Policy, Rotate
+from .statements import Break, Checkpoint, Join, Operation, Policy, Rotate
 
 MAX_PLACED = 256
 """Operations in one ledger commit, at most."""
@@ -31,6 +31,43 @@ def fault(state: State, op: Operation, key: KeyText) -> str | None:
     signature, and the policy's admission. 3. Everything else needs a member, and a `seq` above the member's last.
     4. Policy and break are signed by a policy key, anything else by the member's current key. 5. A new key is unused.
     """
+    if isinstance(op, Checkpoint):
+        return "a checkpoint begins an epoch, and is placed nowhere else"
+    return _fault(state, op, key)
+
+
+def epoch_fault(state: State, parent: Oid, op: Checkpoint, key: KeyText) -> str | None:
+    """Return why an epoch cannot begin with this on the ledger commit `parent`, or None when it can."""
+    if reason := _fault(state, op, key):
+        return reason
+    last = state.epoch
+    if op.old != parent:
+        return "it is of another ledger commit"
+    if op.number != (last.number if last else 0) + 1:
+        return f"epoch {op.number} does not follow"
+    return "it names another root" if last and last.root != op.root else None
+
+
+def cut_fault(state: State, op: Checkpoint, key: KeyText, known: State | None) -> str | None:
+    """Return why a state of which nothing older is at hand cannot be taken from this checkpoint, or None when it can.
+
+    `known` is what was verified before it, None for nothing: then the policy key is one by its own word.
+    """
+    admins = (known or state).policy.admins
+    epoch = state.epoch
+    if epoch is None or (epoch.number, epoch.old, epoch.root) != (op.number, op.old, op.root):
+        return "its tree is not of this epoch"
+    if op.repo != state.repo or (known is not None and op.repo != known.repo):
+        return "it belongs to another ledger"
+    if key not in admins or key not in state.policy.admins:
+        return "it is not signed by a policy key"
+    if known is None:
+        return None
+    before = known.epoch.number if known.epoch else 0
+    return None if op.number > before and state.counters.ops > known.counters.ops else "it is older than what is known"
+
+
+def _fault(state: State, op: Operation, key: KeyText) -> str | None:
     if op.repo != state.repo:
         return "it belongs to another ledger"
     if op.head is None:
@@ -58,7 +95,7 @@ def _join_fault(state: State, op: Join, key: KeyText, member: Member | None) -> 
 
 
 def _key_fault(state: State, op: Operation, key: KeyText, member: Member) -> str | None:
-    if isinstance(op, Policy | Break):
+    if isinstance(op, Policy | Break | Checkpoint):
         return None if key in state.policy.admins else "it is not signed by a policy key"
     if key != member.key:
         return f"it is not signed by {op.agent}'s key"

@@ -9,11 +9,12 @@ from .changing import changed, cut, unqueued
 from .granting import hand_over
 from .ids import Agent
 from .outcome import Change, Done, Outcome, Refusal, Refused
-from .state import Block, KeySince, Member, State
+from .state import Block, Epoch, KeySince, Member, State
 from .statements import (
     BlockTasks,
     Break,
     Cancel,
+    Checkpoint,
     Join,
     Policy,
     Rejoin,
@@ -135,3 +136,8 @@ def unblock(state: State, op: Unblock) -> Outcome:
         return Refused(state, Refusal.NOT_BLOCKED)
     left = {nonce: made for nonce, made in state.blocks.items() if nonce not in op.blocks}
     return Done(replace(state, blocks=left), lifted=lifted)
+
+
+def checkpoint(state: State, op: Checkpoint) -> Outcome:
+    """Begin an epoch; whether it may begin here is for `placing.epoch_fault`."""
+    return Done(replace(state, epoch=Epoch(op.number, op.old, state.counters.ops, op.root)))

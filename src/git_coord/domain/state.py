@@ -113,6 +113,15 @@ class Block(NamedTuple):
     reason: str
 
 
+class Epoch(NamedTuple):
+    """Where the ledger begins anew: its number from 1, the head before it, the position then, and the first root."""
+
+    number: int
+    old: Oid
+    ops: int
+    root: Oid
+
+
 @dataclass(frozen=True, slots=True)
 class State:
     """The ledger at one position; `index` is derived from `claims`, `asked` from `waiting` (in queue order)."""
@@ -125,6 +134,8 @@ class State:
     waiting: Mapping[Nonce, Waiter]
     asked: ItemIndex[ItemKey]
     blocks: Mapping[Nonce, Block]
+    epoch: Epoch | None = None
+    """None from the root on until the first checkpoint."""
 
     @property
     def repo(self) -> str:

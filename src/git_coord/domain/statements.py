@@ -7,14 +7,14 @@ from git_coord.errors import CoordError, Kind
 from .claim_statements import Break, Cancel, Claim, Release, Renew, Settle, Takeover
 from .envelope import CLAIM_LIMIT, COMMON, RECORD_LIMIT, Operation, Statement, build, load_object, to_bytes
 from .ids import Agent, Nonce
-from .member_statements import BlockTasks, Join, Policy, Rejoin, Rotate, Unblock
+from .member_statements import BlockTasks, Checkpoint, Join, Policy, Rejoin, Rotate, Unblock
 from .terms import MAX_GLOBS, MAX_ITEMS, Base, Evidence, Landed, LandedPath, Listed, Renewal, Stamp, Target
 
 OPERATIONS: dict[str, type[Operation]] = {
     cls.KIND: cls
     for cls in (
         *(Policy, Join, Rejoin, Claim, Renew, Release, Break, Cancel, Rotate),
-        *(Takeover, BlockTasks, Unblock, Settle),
+        *(Takeover, BlockTasks, Unblock, Settle, Checkpoint),
     )
 }
 
@@ -49,6 +49,7 @@ __all__ = [
     "BlockTasks",
     "Break",
     "Cancel",
+    "Checkpoint",
     "Claim",
     "Evidence",
     "Join",

@@ -11,8 +11,9 @@ from git_coord.domain.chain import Extension, Head, OpId, Placed, Sealed
 from git_coord.domain.ids import Oid
 from git_coord.domain.loading import load_state
 from git_coord.domain.merkle import GitObject, parse_tree, tree_of
-from git_coord.domain.placing import MAX_PLACED, fault, root_fault
-from git_coord.domain.statements import CLAIM_LIMIT
+from git_coord.domain.placing import MAX_PLACED, cut_fault, epoch_fault, fault, root_fault
+from git_coord.domain.state import State
+from git_coord.domain.statements import CLAIM_LIMIT, Checkpoint
 from git_coord.errors import CoordError, Kind
 from git_coord.store.interface import Store
 
@@ -22,6 +23,9 @@ from .records import open_operation, opened_blobs
 _DATE = re.compile(rb"^committer .* (\d{1,19}) [-+]\d{4}$", re.MULTILINE)
 CHUNK = 128
 """Commits read at a time: enough to make process starts cheap, little enough to keep memory flat."""
+
+
+OTHER_STATE = "its state is not the one that was signed"
 
 
 class Fault(NamedTuple):
@@ -59,11 +63,16 @@ def commit_date(commit: bytes) -> int:
     return int(found[1])
 
 
-def walk(coord: Coord, known: Head | None, commits: Sequence[Oid]) -> Walk:
-    """Verify commits one after the other on top of `known` (None: the first must be a root)."""
+def walk(coord: Coord, known: Head | None, commits: Sequence[Oid], before: State | None = None) -> Walk:
+    """Verify commits one after the other on top of `known`.
+
+    None: the first must be a root; or begin an epoch that a policy key signed, one of `before` if that is known.
+    """
     head, placed, good = known, dict[OpId, Placed](), list[Oid]()
     for oid, operations in _read(coord, commits):
-        made = _rebuild(coord, head, operations)
+        made = (
+            _rebuild(coord, head, operations) if head or _is_root(operations) else _cut(coord, oid, operations, before)
+        )
         if isinstance(made, str):
             return Walk(head, placed, tuple(good), Fault(oid, made))
         if made.head.oid != oid:
@@ -118,6 +127,11 @@ def _rebuild(coord: Coord, head: Head | None, operations: list[Sealed] | str) ->
     """Return the commit that these operations make here, or why they make none."""
     if isinstance(operations, str):
         return operations
+    first = operations[0]
+    if head is not None and isinstance(first.op, Checkpoint):
+        more = None if len(operations) == 1 else "it places more than its checkpoint"
+        reason = more or epoch_fault(head.state, head.oid, first.op, first.key)
+        return reason or chain.checkpoint(head, first, coord.store.algorithm) or OTHER_STATE
     if head is None:
         wrong = root_fault(operations[0].op, operations[0].key)
         return wrong or chain.root(operations[0], coord.store.algorithm)
@@ -125,6 +139,22 @@ def _rebuild(coord: Coord, head: Head | None, operations: list[Sealed] | str) ->
     if made is None or len(made.placed) != len(operations):
         return _refusal(head, operations)
     return made
+
+
+def _is_root(operations: list[Sealed] | str) -> bool:
+    return isinstance(operations, str) or not isinstance(operations[0].op, Checkpoint)
+
+
+def _cut(coord: Coord, oid: Oid, operations: list[Sealed] | str, before: State | None) -> Extension | str:
+    """Return the state that an epoch begins with, of which nothing older is kept, or why it is not believed."""
+    assert not isinstance(operations, str)
+    sealed = operations[0]
+    assert isinstance(sealed.op, Checkpoint)
+    if len(operations) != 1:
+        return "it places more than its checkpoint"
+    head = load_head(coord.store, oid)
+    reason = cut_fault(head.state, sealed.op, sealed.key, before)
+    return reason or chain.cut(head, sealed, coord.store.algorithm) or OTHER_STATE
 
 
 def _refusal(head: Head, operations: list[Sealed]) -> str:

@@ -67,13 +67,15 @@ class Notes:
             found |= {record: signed for record in likely for signed in self._opened(agent, [record])}
         return list(found.values())
 
-    def check_anchors(self, chain: Collection[Oid]) -> None:
-        """Raise CoordError(UNTRUSTED) when a believed receipt names a head that the ledger lacks and has not voided."""
+    def check_anchors(self, chain: Collection[Oid], since: int) -> None:
+        """Raise CoordError(UNTRUSTED) when a believed receipt of after `since` names a head neither there nor void."""
         self._load({blob for _, _, blob in self.rows})
         known = set(chain) | set(self.coord.known.state.policy.void)
         for agent, blob in sorted({(agent, blob) for agent, _, blob in self.rows}):
             odd = [record for record in self._raw[blob] if _heads_named(record) - known]
             for signed in self._opened(agent, odd):
+                if signed.receipt.at <= since:
+                    continue
                 entries = (entry.head for entry in signed.receipt.commits)
                 lacking = next(head for head in (signed.receipt.head, *entries) if head and head not in known)
                 raise CoordError(

@@ -17,7 +17,7 @@ from .adopt import CHUNK, load_head, walk
 from .context import Coord
 from .cursor import Cursor
 from .events import Event, claim_stale, ledger_events
-from .ledger import is_child
+from .lineage import is_continued_by, lineage
 from .posts import Posted, board
 from .presence import Seen, roster
 from .query import picture
@@ -74,7 +74,7 @@ class Follower:
         known = self._coord.known
         if ops >= known.state.counters.ops:
             return known
-        commits = self._coord.store.history(known.oid, None)
+        commits = lineage(self._coord.store, known.oid, None)
         low, high = -1, len(commits) - 1
         while low < high:
             middle = (low + high + 1) // 2
@@ -93,8 +93,8 @@ class Follower:
         known = self._coord.known
         if self._head is not None and self._head.oid == known.oid:
             return
-        commits = self._coord.store.history(known.oid, self._head.oid if self._head else None)
-        if self._head is not None and not (commits and is_child(self._coord, commits[0], self._head.oid)):
+        commits = lineage(self._coord.store, known.oid, self._head.oid if self._head else None)
+        if self._head is not None and not (commits and is_continued_by(self._coord.store, self._head.oid, commits[0])):
             # Not on the chain any more: the ledger was repaired, and its positions begin anew somewhere.
             self._coord.notice("the ledger was replaced by another chain; going on at its end")
             self._head, self.cursor.ops = known, known.state.counters.ops

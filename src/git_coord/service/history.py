@@ -13,6 +13,7 @@ from git_coord.domain.merkle import parse_tree
 from git_coord.domain.timestamps import parse_stamp
 
 from .context import Coord
+from .lineage import lineage
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Event:
 def recent(coord: Coord, count: int) -> list[Event]:
     """Return the newest operations of the verified ledger, the newest first."""
     events: list[Event] = []
-    for oid, op, line in _placed(coord, coord.store.history(coord.known.oid, None)[::-1][:count]):
+    for oid, op, line in _placed(coord, lineage(coord.store, coord.known.oid, None)[::-1][:count]):
         events.append(Event(oid, parse_stamp(op["at"]), Agent(op["agent"]), op["kind"], line))
         if len(events) == count:
             break
@@ -38,7 +39,7 @@ def recent(coord: Coord, count: int) -> list[Event]:
 
 def done_since(coord: Coord, since: Oid) -> list[dict[str, Any]]:
     """Return the statements placed after a ledger commit that were not refused, the newest first."""
-    commits = coord.store.history(coord.known.oid, since)[::-1]
+    commits = lineage(coord.store, coord.known.oid, since)[::-1]
     return [op for _, op, line in _placed(coord, commits) if not line.startswith(f"{op['agent']} is refused ")]
 
 

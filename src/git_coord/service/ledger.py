@@ -13,8 +13,9 @@ from git_coord.store import refnames
 from git_coord.store.interface import ABSENT, Absent, RefUpdate, Swap
 from git_coord.store.refnames import LEDGER, SEEN, Family, Ref
 
-from .adopt import Walk, load_head, walk
+from .adopt import Fault, Walk, load_head, walk
 from .context import Coord
+from .lineage import begun_by, is_continued_by, kept_since, lineage
 from .moving import move
 from .recent import restore
 from .requests import pending, read_requests, without_blockers
@@ -53,8 +54,8 @@ def _open(coord: Coord) -> Head | None:
 
 def _follow(coord: Coord, head: Head, seen: Oid) -> None:
     """Go on to what another process of this clone verified meanwhile, noting what that placed: it may be ours."""
-    commits = coord.store.history(seen, head.oid)
-    if commits and is_child(coord, commits[0], head.oid):
+    commits = lineage(coord.store, seen, head.oid)
+    if commits and is_continued_by(coord.store, head.oid, commits[0]):
         done = walk(coord, head, commits)
         coord.note_placed(done.placed)
         if done.head is not None and done.fault is None:
@@ -63,14 +64,8 @@ def _follow(coord: Coord, head: Head, seen: Oid) -> None:
     coord.head = load_head(coord.store, seen)
 
 
-def is_child(coord: Coord, commit: Oid, parent: Oid) -> bool:
-    """Tell whether a commit names this parent."""
-    found = coord.store.read([commit])[0]
-    return found is not None and f"parent {parent}".encode("ascii") in found.data.split(b"\n\n")[0].split(b"\n")
-
-
 def _heal(coord: Coord, live: Oid | None, seen: Oid) -> None:
-    if live is not None and live not in coord.store.history(seen, None):
+    if live is not None and live not in lineage(coord.store, seen, None):
         _take(coord, live, live, seen)
         return
     moved = coord.store.swap([RefUpdate(LEDGER, seen, ABSENT if live is None else live)], "restore")
@@ -82,10 +77,12 @@ def _heal(coord: Coord, live: Oid | None, seen: Oid) -> None:
 def verified(coord: Coord, tip: Oid) -> Walk:
     """Return how far the chain to `tip` verifies on top of the present head."""
     known = coord.head
-    commits = coord.store.history(tip, known.oid if known else None)
+    commits = lineage(coord.store, tip, known.oid if known else None)
     if known is None:
         return walk(coord, None, commits)
-    if commits and not is_child(coord, commits[0], known.oid):
+    if commits and not is_continued_by(coord.store, known.oid, commits[0]):
+        if begun_by(coord.store, commits[0]):
+            return _beyond_a_gap(coord, known, commits)
         raise CoordError(
             Kind.UNTRUSTED,
             f"the ledger at {tip[:10]} does not contain {known.oid[:10]}, which this clone verified",
@@ -93,6 +90,18 @@ def verified(coord: Coord, tip: Oid) -> Walk:
             data={"commit": tip, "kept": known.oid},
         )
     return walk(coord, known, commits)
+
+
+def _beyond_a_gap(coord: Coord, known: Head, commits: list[Oid]) -> Walk:
+    """Go on at an epoch of which the one before is kept nowhere any more: what a policy key known here has signed."""
+    done = walk(coord, None, commits, known.state)
+    epoch, last = begun_by(coord.store, commits[0]), done.head.state.epoch if done.head else None
+    before = known.state.epoch.number if known.state.epoch else 0
+    if last is not None and last.number <= before + 1:  # what came before an epoch is kept until the next begins
+        return Walk(None, {}, (), Fault(commits[0], "the ledger commit before it is missing"))
+    if done.fault is None and epoch is not None:
+        coord.notice(f"epochs began while this clone was away; what came before epoch {epoch.number} was not seen")
+    return done
 
 
 def _take(coord: Coord, tip: Oid, live: Oid | Absent, seen: Oid | None) -> None:
@@ -141,12 +150,14 @@ def check_anchors(coord: Coord, done: Walk) -> None:
     pinned_root, pinned_repo = coord.settings.pinned_root, coord.settings.pinned_repo
     if pinned_repo is not None and state.repo != pinned_repo:
         raise CoordError(Kind.UNTRUSTED, f"the ledger is {state.repo}, but .coord.toml pins {pinned_repo}")
-    if pinned_root is not None and pinned_root != done.commits[0]:
-        raise CoordError(Kind.UNTRUSTED, f"the ledger begins at {done.commits[0]}, but .coord.toml pins {pinned_root}")
+    root = state.epoch.root if state.epoch else done.commits[0]
+    if pinned_root is not None and pinned_root != root:
+        raise CoordError(Kind.UNTRUSTED, f"the ledger begins at {root}, but .coord.toml pins {pinned_root}")
     if done.fault is not None:
         return  # what is anchored may lie beyond the bad commit, which is reported anyway
-    for agent, head in coord_anchors(coord, done.head):
-        if head not in chain_ids and head not in state.policy.void:
+    kept_from = kept_since(coord.store, done.commits)
+    for agent, head, at in coord_anchors(coord, done.head):
+        if head not in chain_ids and head not in state.policy.void and at > kept_from:
             raise CoordError(
                 Kind.UNTRUSTED,
                 f"the ledger has gone back: {agent} signed that it contained {head[:10]}",
@@ -155,8 +166,8 @@ def check_anchors(coord: Coord, done: Walk) -> None:
             )
 
 
-def coord_anchors(coord: Coord, head: Head) -> Iterable[tuple[Agent, Oid]]:
-    """Yield the heads that validly signed requests, heartbeats and posts of members name."""
+def coord_anchors(coord: Coord, head: Head) -> Iterable[tuple[Agent, Oid, int]]:
+    """Yield the heads that validly signed requests, heartbeats and posts of members name, and when they did."""
     from .announce import read_all  # noqa: PLC0415 - only on a clone without memory
 
     for is_fetched in (True, False):
@@ -164,9 +175,10 @@ def coord_anchors(coord: Coord, head: Head) -> Iterable[tuple[Agent, Oid]]:
             for sealed in request.operations.values():
                 member = head.state.agents.get(request.agent)
                 if sealed and member and sealed.op.head and sealed.key in {since.key for since in member.keys}:
-                    yield request.agent, sealed.op.head
+                    yield request.agent, sealed.op.head, sealed.op.at
     for family in (Family.PRESENCE, Family.POSTS):
-        yield from ((agent, record.head) for agent, record in read_all(coord, family, head).items() if record.head)
+        found = read_all(coord, family, head)
+        yield from ((agent, record.head, record.at) for agent, record in found.items() if record.head)
 
 
 def place_locally(coord: Coord, made: Extension) -> bool:

@@ -30,6 +30,7 @@ from .commits import UserHistory
 from .context import Coord
 from .evidence import NOTE_LIMIT, open_receipt, states_at, tree_files
 from .ledger import open_ledger
+from .lineage import lineage
 from .remote_ledger import own_updates
 from .retry import attempts
 
@@ -114,7 +115,7 @@ def _attach(coord: Coord, history: UserHistory, lines: Sequence[Noted]) -> int:
 
 def _entries(coord: Coord, history: UserHistory, wanted: dict[Oid, tuple[Oid, bool]]) -> list[ReceiptEntry]:
     known, me = coord.known, coord.me.agent
-    states = states_at(coord, {head for head, _ in wanted.values()}, lambda: coord.store.history(known.oid, None))
+    states = states_at(coord, {head for head, _ in wanted.values()}, lambda: lineage(coord.store, known.oid, None))
     entries = []
     for commit in history.named(list(wanted)):
         head, bypass = wanted[commit.oid]
@@ -296,5 +297,4 @@ def push_receipts(coord: Coord) -> str | None:
 
 
 def _is_notes(update: RefUpdate) -> bool:
-    name = refnames.parse(update.ref)
-    return name is not None and name.family is Family.NOTES
+    return (name := refnames.parse(update.ref)) is not None and name.family is Family.NOTES

@@ -12,11 +12,12 @@ from git_coord.store.refnames import LEDGER, SEEN, Family, Ref
 
 from .context import Coord
 from .ledger import advance, check_anchors, fetched_ledger, open_ledger, untrusted, verified
+from .lineage import lineage
 from .superseded import note_superseded
 from .unread_marks import note_news
 
-SYNC_FAMILIES = (Family.CLAIMS, Family.REQUESTS, Family.POSTS)
-LEDGER_FAMILIES = (Family.CLAIMS, Family.REQUESTS)
+SYNC_FAMILIES = (Family.CLAIMS, Family.EPOCHS, Family.REQUESTS, Family.POSTS)
+LEDGER_FAMILIES = (Family.CLAIMS, Family.EPOCHS, Family.REQUESTS)
 ROSTER_FAMILIES = (*SYNC_FAMILIES, Family.PRESENCE)
 """What commands fetch that show or judge presence."""
 SYNCED, SYNCED_PRESENCE = "synced", "synced.presence"
@@ -79,7 +80,7 @@ def adopt_fetched(coord: Coord) -> None:
 
 
 def _is_older(coord: Coord, tip: Oid) -> bool:
-    return tip in coord.store.history(coord.known.oid, None)
+    return tip in lineage(coord.store, coord.known.oid, None)
 
 
 def _adopt(coord: Coord, tip: Oid) -> bool:

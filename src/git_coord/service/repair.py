@@ -14,7 +14,8 @@ from git_coord.store.refnames import LEDGER, SEEN
 
 from .adopt import load_head, operations_of, walk
 from .context import Coord
-from .ledger import fetched_ledger, is_child, open_ledger
+from .ledger import fetched_ledger, open_ledger
+from .lineage import is_continued_by, lineage
 from .moving import move
 from .remote_ledger import LEDGER_FAMILIES, remote_of
 
@@ -50,7 +51,7 @@ def repair(coord: Coord) -> Repaired | None:
     if tip is None or tip == coord.head.oid:
         return mended
     theirs = _chain(coord, tip)
-    ours = coord.store.history(coord.head.oid, None)
+    ours = lineage(coord.store, coord.head.oid, None)
     good = walk(coord, None, theirs)
     wrong = good.fault.reason if good.fault else None if theirs else "what is there is no chain of commits"
     common = _common(ours, good.commits)
@@ -72,11 +73,11 @@ def _mend_here(coord: Coord) -> Repaired | None:
     """Put this clone's live ref back to the last good commit, when what it points at cannot be adopted."""
     values = coord.store.refs(LEDGER, SEEN)
     live, seen = values.get(LEDGER), values.get(SEEN)
-    if live is None or seen is None or live in coord.store.history(seen, None):
+    if live is None or seen is None or live in lineage(coord.store, seen, None):
         return None
     coord.head = load_head(coord.store, seen)
     beyond = _beyond(coord, live, seen)
-    good = walk(coord, coord.head, beyond) if beyond and is_child(coord, beyond[0], seen) else None
+    good = walk(coord, coord.head, beyond) if beyond and is_continued_by(coord.store, seen, beyond[0]) else None
     if good is not None and good.fault is None:
         return None
     end = good.head.oid if good and good.head else seen
@@ -89,17 +90,17 @@ def _mend_here(coord: Coord) -> Repaired | None:
 def _beyond(coord: Coord, live: Oid, seen: Oid) -> list[Oid]:
     """Return the commits of the live chain that this clone never verified; none when it is no chain at all."""
     try:
-        chain_ids = coord.store.history(live, seen)
+        chain_ids = lineage(coord.store, live, seen)
     except CoordError:
         return []
-    known = set(coord.store.history(seen, None))
+    known = set(lineage(coord.store, seen, None))
     return [oid for oid in chain_ids if oid not in known]
 
 
 def _chain(coord: Coord, tip: Oid) -> list[Oid]:
     """Return the remote's chain from its root; nothing when the ref holds something else."""
     try:
-        return coord.store.history(tip, None)
+        return lineage(coord.store, tip, None)
     except CoordError:
         return []
 

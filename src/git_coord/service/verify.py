@@ -18,6 +18,7 @@ from .commits import UserHistory
 from .context import Coord
 from .evidence import Notes, attested, read_notes
 from .ledger import open_ledger
+from .lineage import kept_since, lineage
 from .remote_ledger import fetch_and_adopt
 from .sync import picture_age
 from .team import MAX_BYTES, RULES_FILE, parse_team
@@ -61,7 +62,8 @@ def verify(coord: Coord, history: UserHistory, asked: str | None, *, is_local: b
     _check_ledger(coord, team)
     notes = read_notes(coord)
     if is_new:
-        notes.check_anchors(coord.store.history(coord.known.oid, None))
+        ledger = lineage(coord.store, coord.known.oid, None)
+        notes.check_anchors(ledger, kept_since(coord.store, ledger))
     return Verified(len(commits), tuple(judged(coord, commits, team, notes)), picture_age(coord))
 
 
@@ -72,7 +74,7 @@ def judged(coord: Coord, commits: Sequence[UserCommit], team: Team, notes: Notes
     """
     notes = notes or read_notes(coord)
     head = coord.known
-    chain = cache(lambda: coord.store.history(head.oid, None))
+    chain = cache(lambda: lineage(coord.store, head.oid, None))
     own = {commit.oid for commit in commits}
     named = [signed for found in notes.naming(own).values() for signed in found]
     evidence = Evidence(head.state, attested(coord, named, chain, own), rules=_rules(coord, team))
@@ -239,5 +241,6 @@ def _check_ledger(coord: Coord, team: Team) -> None:
         raise CoordError(
             Kind.UNTRUSTED, f"{RULES_FILE} of the base branch means the ledger {team.repo}, here is {repo}"
         )
-    if team.root is not None and coord.store.history(coord.known.oid, None)[0] != team.root:
+    epoch = coord.known.state.epoch
+    if team.root is not None and (epoch.root if epoch else lineage(coord.store, coord.known.oid, None)[0]) != team.root:
         raise CoordError(Kind.UNTRUSTED, f"{RULES_FILE} of the base branch means another ledger: {team.root[:10]}")

@@ -20,10 +20,11 @@ class Family(Enum):
     PRESENCE = "presence"
     POSTS = "posts"
     NOTES = "notes"
+    EPOCHS = "epochs"
 
 
 class Name(NamedTuple):
-    """A parsed ref: its family, whose it is (None for the ledger), and whether it is a fetched copy."""
+    """A parsed ref: its family, whose it is (None for the ledger and its epochs), and whether it is a fetched copy."""
 
     family: Family
     agent: Agent | None
@@ -53,10 +54,15 @@ NEGOTIATION_TIPS = FETCHED + "*"
 
 
 def owned(family: Family, agent: Agent) -> Ref:
-    """Return the agent's ref of a family; raises ValueError for the ledger, which nobody owns, or a bad name."""
-    if family is Family.CLAIMS or not is_agent(agent):
+    """Return the agent's ref of a family; raises ValueError for the ledger, epochs and bad names."""
+    if family in (Family.CLAIMS, Family.EPOCHS) or not is_agent(agent):
         raise ValueError(f"no such ref: {family.value}/{agent}")
     return Ref(_NOTES + agent) if family is Family.NOTES else Ref(f"{LIVE}{family.value}/{agent}")
+
+
+def epoch(number: int) -> Ref:
+    """Return the ref that keeps the ledger as it was before an epoch began."""
+    return Ref(f"{LIVE}{Family.EPOCHS.value}/{number}")
 
 
 def fetched(ref: Ref) -> Ref:
@@ -64,6 +70,13 @@ def fetched(ref: Ref) -> Ref:
     if ref.startswith(_NOTES):
         return Ref(_FETCHED_NOTES + ref.removeprefix(_NOTES))
     return Ref(FETCHED + ref.removeprefix(LIVE))
+
+
+def unfetched(ref: Ref) -> Ref:
+    """Return the live ref of which this is the fetched copy; a live one as it is."""
+    if ref.startswith(_FETCHED_NOTES):
+        return Ref(_NOTES + ref.removeprefix(_FETCHED_NOTES))
+    return Ref(LIVE + ref.removeprefix(FETCHED)) if ref.startswith(FETCHED) else ref
 
 
 def prefix(family: Family, *, fetched: bool = False) -> str:
@@ -79,6 +92,10 @@ def parse(ref: str) -> Name | None:
     """Return what a ref is, or None for one that does not fit the table (which `doctor` reports)."""
     if ref in (LEDGER, FETCHED_LEDGER):
         return Name(Family.CLAIMS, None, fetched=ref == FETCHED_LEDGER)
+    for is_fetched in (False, True):
+        number = ref.removeprefix(prefix(Family.EPOCHS, fetched=is_fetched))
+        if number.isascii() and number.isdecimal() and number[0] != "0":
+            return Name(Family.EPOCHS, None, is_fetched)
     for family in (Family.REQUESTS, Family.PRESENCE, Family.POSTS, Family.NOTES):
         for is_fetched in (False, True):
             start = prefix(family, fetched=is_fetched)

@@ -1,0 +1,65 @@
+"""The ledger's commits across its epochs: where one begins with a checkpoint, what is kept goes before it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from git_coord.domain.ids import Oid
+from git_coord.domain.layout import EPOCH
+from git_coord.domain.loading import read_epoch
+from git_coord.domain.state import Epoch
+from git_coord.errors import CoordError, Kind
+from git_coord.store.interface import Store
+
+from .adopt import commit_date
+
+
+def lineage(store: Store, tip: Oid, since: Oid | None) -> list[Oid]:
+    """Return the ledger from after `since` to `tip`, oldest first; all that is kept when that is not on it.
+
+    Raises CoordError(UNTRUSTED) when an object of the present epoch is missing.
+    """
+    commits = store.history(tip, since)
+    while commits and (epoch := begun_by(store, commits[0])) and epoch.old != since:
+        try:
+            before = store.history(epoch.old, since)
+        except CoordError as trouble:
+            if trouble.kind is not Kind.UNTRUSTED:
+                raise
+            return commits
+        commits = before + commits
+        if not before:
+            break
+    return commits
+
+
+def begun_by(store: Store, commit: Oid) -> Epoch | None:
+    """Return the epoch that this commit, one without a parent, begins; None for any other commit."""
+    found, epoch = store.read([commit, f"{commit}:{EPOCH}"])
+    if found is None or epoch is None or b"\nparent " in found.data.partition(b"\n\n")[0]:
+        return None
+    try:
+        return read_epoch(epoch.data)
+    except (CoordError, LookupError, ValueError, TypeError):
+        return None  # whoever walks it finds out what is wrong
+
+
+def is_continued_by(store: Store, head: Oid, commit: Oid) -> bool:
+    """Tell whether a commit names this one as its parent, or begins an epoch on it."""
+    found = store.read([commit])[0]
+    if found is None:
+        return False
+    header = found.data.partition(b"\n\n")[0].split(b"\n")
+    if f"parent {head}".encode("ascii") in header:
+        return True
+    epoch = begun_by(store, commit)
+    return epoch is not None and epoch.old == head
+
+
+def kept_since(store: Store, commits: Sequence[Oid]) -> int:
+    """Return from when on these commits are the whole ledger, seconds since the epoch; 0 when they begin at its root.
+
+    A head named before may lie in an epoch that is not kept any more.
+    """
+    first = store.read([commits[0]])[0] if begun_by(store, commits[0]) else None
+    return commit_date(first.data) if first else 0
