@@ -118,6 +118,14 @@ class World:
             world.do(world.join(agent))
         return world
 
+    def holders(self) -> dict[str, str]:
+        """Return who holds what, by name, in the order of tokens."""
+        return {item.name: claim.holder for claim in self.head.state.claims.values() for _, item in claim.live()}
+
+    def waiters(self) -> list[str]:
+        """Return who waits, in the order of the queue."""
+        return [waiter.agent for waiter in self.head.state.waiting.values()]
+
     def op(self, cls: type[O], agent: str, **fields: Any) -> O:
         """Return the next operation, with a `seq`, nonce and date of its own."""
         self.count += 1
@@ -232,6 +240,16 @@ class World:
     def rotate(self, agent: str, key: KeyText) -> Rotate:
         """Return a rotation to another key."""
         return self.op(Rotate, agent, key=key, proof="")
+
+
+def dated(op: Claim, seconds: int, after: Claim) -> Claim:
+    """Return the claim dated so many seconds after another; what may wait, waits a minute."""
+    return replace(op, at=after.at + seconds, wait_until=op.wait_until and after.at + seconds + 60)
+
+
+def served(outcome: Outcome) -> list[tuple[str, int]]:
+    """Return whom an operation let out of the queue, with tokens."""
+    return [(each.waiter.agent, each.claim.token) for each in outcome.queueing.served]
 
 
 def statement(number: int, cls: type[O], agent: str, **fields: Any) -> O:

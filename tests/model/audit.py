@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from git_coord.domain import verdict
 from git_coord.domain.announcements import ReceiptEntry
 from git_coord.domain.ids import Agent, Oid
@@ -19,6 +17,7 @@ from git_coord.service.snapshot import write_snapshot
 from git_coord.store.memory import MemoryStore
 from tests.service.scene import Desk
 
+from .invariants import check_step
 from .naive import Ledger
 from .oracle import Space, Thing
 from .world import FILES, records
@@ -44,44 +43,61 @@ class Auditor:
         return ledger, ids
 
     def _replay(self, store: MemoryStore, oid: Oid, before: Ledger, ids: Ids) -> tuple[Ledger, Ids]:
-        ledger = copied(before)
-        for op, key in records(store, oid):
-            name, token, claims = (op["agent"], op["nonce"]), ledger.token, holders(ledger)
+        ledger, words = before.copy(), lines(store, oid)
+        placed = records(store, oid)
+        assert len(words) == len(placed)
+        for (op, key), line in zip(placed, words, strict=True):
+            name = (op["agent"], op["nonce"])
             assert name not in ids, f"{name} is placed twice"
-            outcome = ledger.place(op, key)
-            assert ledger.token == token + (outcome == "granted")
-            assert outcome != "refused" or holders(ledger) == claims
-            ledger.check_one_writer()
+            check_step(ledger, op, key)
+            refused = line.startswith(f"{op['agent']} is refused {op['kind']}")
+            assert refused is bool(ledger.why), line
+            assert ledger.why in ("", "conflict") or line.partition("; #")[0].endswith(f": {ledger.why}"), line
             ids |= {name}
         ours, theirs = facts(load_head(store, oid).state), expected(ledger)
         assert ours == theirs, f"\n{ours}\n{theirs}"
         return ledger, ids
 
 
-def copied(ledger: Ledger) -> Ledger:
-    """Return a ledger that can be moved without moving this one."""
-    claims = {nonce: replace(held, live=dict(held.live)) for nonce, held in ledger.claims.items()}
-    keys = {agent: list(keys) for agent, keys in ledger.keys.items()}
-    return replace(ledger, keys=keys, seqs=dict(ledger.seqs), sessions=dict(ledger.sessions), claims=claims)
-
-
-def holders(ledger: Ledger) -> dict[str, tuple[str, tuple[int, ...]]]:
-    """Return what is held of each claim and by whom."""
-    return {nonce: (held.holder, tuple(held.live)) for nonce, held in ledger.claims.items()}
+def lines(store: MemoryStore, oid: Oid) -> list[str]:
+    """Return what a ledger commit says of the operations it places."""
+    (commit,) = store.read([oid])
+    assert commit is not None
+    return commit.data.decode("ascii").partition("\n\n")[2].splitlines()
 
 
 def facts(state: State) -> object:
     """Return what a state of ours says."""
-    claims = {c.op: (c.token, c.holder, c.ttl, [at for at, _ in c.live()]) for c in state.claims.values()}
+    claims = {
+        c.op: (
+            c.token,
+            c.holder,
+            c.ttl,
+            [at for at, _ in c.live()],
+            c.certain_end,
+            c.unattended,
+            c.settling is not None,
+        )
+        for c in state.claims.values()
+    }
+    stamps = {c.op: [(stamp.name, stamp.value) for stamp in c.stamps] for c in state.claims.values()}
     members = {a: ([since.key for since in m.keys], m.seq, m.session) for a, m in state.agents.items()}
-    return claims, members, (state.counters.ops, state.counters.token, state.counters.at)
+    queue = [(w.queue, w.agent, w.op.nonce) for w in state.waiting.values()]
+    blocks = {nonce: list(block.tasks) for nonce, block in state.blocks.items()}
+    return claims, stamps, members, queue, blocks, tuple(state.counters)
 
 
 def expected(ledger: Ledger) -> object:
     """Return what the second implementation says of the same."""
-    claims = {nonce: (h.token, h.holder, h.ttl, sorted(h.live)) for nonce, h in ledger.claims.items()}
+    claims = {
+        nonce: (h.token, h.holder, h.ttl, sorted(h.live), h.certain_end, h.unattended, h.settling)
+        for nonce, h in ledger.claims.items()
+    }
+    stamps = {nonce: [(stamp["name"], stamp["value"]) for stamp in h.stamps] for nonce, h in ledger.claims.items()}
     members = {agent: (keys, ledger.seqs[agent], ledger.sessions[agent]) for agent, keys in ledger.keys.items()}
-    return claims, members, (ledger.ops, ledger.token, ledger.at)
+    queue = [(waiter.queue, waiter.agent, nonce) for nonce, waiter in ledger.waiting.items()]
+    counters = (ledger.ops, ledger.token, ledger.queue, ledger.at)
+    return claims, stamps, members, queue, ledger.blocks, counters
 
 
 def check_doors(desk: Desk, space: Space) -> None:

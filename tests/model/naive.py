@@ -5,16 +5,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Callable
 from itertools import combinations
-from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from .oracle import Space, Thing, folded, thing_of
-
-Statement = dict[str, Any]
+from .naive_claims import Claims, refuse
+from .naive_state import RefusedError, Statement, Waiter, seconds
+from .oracle import Thing
 
 
 def read_record(record: bytes) -> tuple[Statement, str]:
@@ -28,35 +26,8 @@ def read_record(record: bytes) -> tuple[Statement, str]:
     return json.loads(line), f"ssh-ed25519 {base64.b64encode(key).decode()}"
 
 
-def seconds(stamp: str) -> int:
-    """Return the moment of a time stamp."""
-    return int(datetime.fromisoformat(stamp).timestamp())
-
-
-@dataclass
-class Held:
-    """A live claim: what is left of it, by position."""
-
-    token: int
-    holder: str
-    ttl: int
-    live: dict[int, tuple[Thing, str]]
-    size: int
-
-
-@dataclass
-class Ledger:
-    """State after some operations; `place` moves it and returns "granted", "done" or "refused"."""
-
-    space: Space
-    policy: Statement = field(default_factory=dict)
-    keys: dict[str, list[str]] = field(default_factory=dict)
-    seqs: dict[str, int] = field(default_factory=dict)
-    sessions: dict[str, str] = field(default_factory=dict)
-    claims: dict[str, Held] = field(default_factory=dict)
-    ops: int = 0
-    token: int = 0
-    at: int = 0
+class Ledger(Claims):
+    """State after some operations; `place` moves it and says what became of the operation."""
 
     def fault(self, op: Statement, key: str) -> str | None:
         """Return why an operation may not be placed now."""
@@ -78,118 +49,75 @@ class Ledger:
             return "wrong key"
         return "new key is used" if kind == "rotate" and op["key"] in used else None
 
-    def place(self, op: Statement, key: str) -> str:
-        """Place one operation, which must be placeable."""
+    def place(self, op: Statement, key: str, looking: Callable[[Waiter], object] = id) -> str:
+        """Place one operation, which must be placeable; `looking` is called before each waiter that is served."""
         assert self.fault(op, key) is None, (self.fault(op, key), op)
         before, self.at, self.ops = self.at, seconds(op["at"]), self.ops + 1
-        agent = op["agent"]
         if self.ops == 1:
             self.policy = op
             return "done"
-        if agent in self.keys:
-            self.seqs[agent] = op["seq"]
-        if op["kind"] == "claim" and op["not_after"] and before > seconds(op["not_after"]) + self.policy["skew"]:
-            return "refused"
-        if op["kind"] in ("claim", "renew", "release", "rotate") and self.sessions[agent] != op["session"]:
-            return "refused"
-        return str(getattr(self, f"_{op['kind']}")(op))
+        if op["agent"] in self.keys:
+            self.seqs[op["agent"]] = op["seq"]
+        self.waiting = {n: w for n, w in self.waiting.items() if seconds(w.op["wait_until"]) >= self.at}
+        outcome = self._act(op, before)
+        for waiter in self.serving(self.at):
+            looking(waiter)
+        return outcome
 
-    def _policy(self, op: Statement) -> str:
-        if (op["fold"], op["skew"]) != (self.policy["fold"], self.policy["skew"]):
+    def _act(self, op: Statement, before: int) -> str:
+        """Do what the operation asks for, or nothing of it."""
+        trial = self.copy()
+        trial.why = ""
+        try:
+            outcome = trial.claim(op, before) if op["kind"] == "claim" else trial.rule(op["kind"])(op)
+        except RefusedError as reason:
+            self.why = str(reason)
             return "refused"
+        vars(self).update(vars(trial))
+        return outcome
+
+    def rule(self, kind: str) -> Callable[[Statement], str]:
+        """Return what an operation of this kind does."""
+        found: Callable[[Statement], str] = getattr(self, {"break": "break_", "policy": "set_policy"}.get(kind, kind))
+        return found
+
+    def set_policy(self, op: Statement) -> str:
+        refuse("fixed at birth", (op["fold"], op["skew"]) != (self.policy["fold"], self.policy["skew"]))
         self.policy = op
         return "done"
 
-    def _join(self, op: Statement) -> str:
+    def join(self, op: Statement) -> str:
         self.keys[op["agent"]] = [op["key"]]
         self.seqs[op["agent"]], self.sessions[op["agent"]] = op["seq"], op["session"]
         return "done"
 
-    def _rejoin(self, op: Statement) -> str:
+    def rejoin(self, op: Statement) -> str:
         self.sessions[op["agent"]] = op["session"]
         return "done"
 
-    def _rotate(self, op: Statement) -> str:
+    def rotate(self, op: Statement) -> str:
+        self.check_session(op)
         self.keys[op["agent"]].append(op["key"])
         return "done"
 
-    def _claim(self, op: Statement) -> str:
-        items = [(thing_of(item), item["intent"]) for item in op["items"]]
-        if op["ttl"] > self.policy["max_lease"] or op["nonce"] in self.claims or self.against(op["agent"], items):
-            return "refused"
-        names = {(thing.kind, self._name(thing)) for thing, _ in items}
-        for nonce in [nonce for nonce, held in self.claims.items() if held.holder == op["agent"]]:
-            same = [
-                at for at, (thing, _) in self.claims[nonce].live.items() if (thing.kind, self._name(thing)) in names
-            ]
-            self._cut(nonce, same)
-        self.token += 1
-        self.claims[op["nonce"]] = Held(self.token, op["agent"], op["ttl"], dict(enumerate(items)), len(items))
-        return "granted"
-
-    def _name(self, thing: Thing) -> str:
-        return thing.name if thing.kind == "task" else folded(thing.name, self.space.fold)
-
-    def _renew(self, op: Statement) -> str:
-        mine = [self._own(op, renewal["claim"]) for renewal in op["claims"]]
-        fits = [held and held.size == len(renewal["pins"]) for held, renewal in zip(mine, op["claims"], strict=True)]
-        if op["ttl"] > self.policy["max_lease"] or not all(fits):
-            return "refused"
-        for held in mine:
-            assert held
-            held.ttl = op["ttl"]
+    def block(self, op: Statement) -> str:
+        self.check_session(op)
+        refuse("nonce in use", op["nonce"] in self.blocks)
+        self.blocks[op["nonce"]] = op["tasks"]
         return "done"
 
-    def _release(self, op: Statement) -> str:
-        cuts = []
-        for target in op["targets"]:
-            held = self._own(op, target["claim"])
-            if held is None or not set(target["items"] or ()) <= set(held.live):
-                return "refused"
-            cuts.append((target["claim"], list(held.live) if target["items"] is None else target["items"]))
-        for nonce, positions in cuts:
-            self._cut(nonce, positions)
+    def unblock(self, op: Statement) -> str:
+        self.check_session(op)
+        refuse("not blocked", not all(nonce in self.blocks for nonce in op["blocks"]))
+        for nonce in op["blocks"]:
+            del self.blocks[nonce]
         return "done"
-
-    def _break(self, op: Statement) -> str:
-        if not all(nonce in self.claims for nonce in op["claims"]):
-            return "refused"
-        for nonce in op["claims"]:
-            del self.claims[nonce]
-        return "done"
-
-    def _cancel(self, op: Statement) -> str:
-        if self._own(op, op["op"]):
-            del self.claims[op["op"]]
-        return "done"
-
-    def _own(self, op: Statement, nonce: str) -> Held | None:
-        held = self.claims.get(nonce)
-        return held if held and held.holder == op["agent"] else None
-
-    def _cut(self, nonce: str, positions: list[int]) -> None:
-        held = self.claims[nonce]
-        held.live = {at: item for at, item in held.live.items() if at not in positions}
-        if not held.live:
-            del self.claims[nonce]
-
-    def against(self, agent: str, items: list[tuple[Thing, str]]) -> list[str]:
-        """Return the holders in the way of these items."""
-        return [
-            held.holder
-            for held in self.claims.values()
-            if held.holder != agent
-            for theirs, their_intent in held.live.values()
-            for mine, intent in items
-            if "edit" in (intent, their_intent) and self.space.overlap(mine, theirs)
-        ]
 
     def check_one_writer(self) -> None:
         """Check promise 1, every pair of items of two agents by brute force."""
-        rows = [(held.holder, *item) for held in self.claims.values() for item in held.live.values()]
-        for (one, mine, intent), (two, theirs, their_intent) in combinations(rows, 2):
-            if one != two and "edit" in (intent, their_intent):
-                assert not self.space.overlap(mine, theirs), (one, mine, two, theirs)
+        rows = [(held.holder, item) for held in self.claims.values() for item in held.live.values()]
+        for (one, mine), (two, theirs) in combinations(rows, 2):
+            assert one == two or not self.meets(mine, theirs), (one, mine, two, theirs)
 
     def holdings(self) -> set[tuple[str, Thing, str]]:
         """Return who holds what, up to tokens."""

@@ -12,16 +12,21 @@ Names = tuple[str, ...]
 
 
 class Thing(NamedTuple):
-    """An item as a statement spells it; `kind` is "path", "glob" or "task"."""
+    """An item as a statement spells it; `kind` is "path", "glob", "task" or "branch"."""
 
     kind: str
     name: str
     pinned: bool = False
 
+    @property
+    def family(self) -> str:
+        """What it can have something in common with: tasks, branches, or what files are named by."""
+        return self.kind if self.kind in ("task", "branch") else "file"
+
 
 def thing_of(item: dict[str, str]) -> Thing:
     """Return the item of a statement's JSON."""
-    kind = next(kind for kind in ("path", "glob", "task") if kind in item)
+    kind = next(kind for kind in ("path", "glob", "task", "branch") if kind in item)
     return Thing(kind, item[kind], "blob" in item)
 
 
@@ -49,14 +54,14 @@ class Space:
         self.overlap = cache(self._overlap)
 
     def _overlap(self, one: Thing, two: Thing) -> bool:
-        if (one.kind == "task") is not (two.kind == "task"):
+        if one.family != two.family:
             return False
         against = [other.kind == "glob" for other in (two, one)]
         return not self.cover(one, against[0]).isdisjoint(self.cover(two, against[1]))
 
     def _cover(self, thing: Thing, against_glob: bool) -> frozenset[Names]:
         """Return the rows that are the item's; a file that was there when it was pinned is one row against a glob."""
-        name = thing.name if thing.kind == "task" else folded(thing.name, self.fold)
+        name = folded(thing.name, self.fold) if thing.family == "file" else thing.name
         parts = () if name == "." and thing.kind == "path" else tuple(name.split("/"))
         if thing.kind == "glob":
             return frozenset(row for row in self.rows if _matches(parts, row))
@@ -66,7 +71,7 @@ class Space:
 
     def touches(self, thing: Thing, path: str) -> bool:
         """Tell whether a file at this path is the item's business: it, what is below, and for a path what is above."""
-        if thing.kind == "task":
+        if thing.family != "file":
             return False
         row = tuple(folded(path, self.fold).split("/"))
         if thing.kind == "glob":

@@ -1,8 +1,9 @@
 """The one function that decides: `apply(state, operation)`; no clock, keys, files, configuration or Unicode tables.
 
 Guaranteed at every position: no two agents hold overlapping items unless both are reads; a claim is granted whole or
-not at all; tokens only grow; no agent waits for itself through others. Not decided here: who may place an operation
-at all (`placing.py`) and when a lease has run out (`lease.py`); a stale claim blocks until somebody frees it.
+not at all; tokens only grow; no agent waits for itself through what is held (behind who waits it may, when something
+is given back, for ten minutes). Not decided here: who may place an operation at all (`placing.py`) and when a lease has
+run out (`lease.py`); a stale claim blocks until somebody frees it.
 """
 
 from __future__ import annotations
