@@ -26,7 +26,11 @@ def run(argv: list[str]) -> None:
     if is_allowed(hook, args, settings):
         os._exit(0)  # nothing is left to flush, and taking the interpreter down costs a millisecond
     # -P: a file of the repository must never be imported because a hook happens to run beside it.
-    os.execv(sys.executable, [sys.executable, "-P", "-m", "git_coord.hooks", hook, "--explain", *args])  # noqa: S606
+    line = [sys.executable, "-P", "-m", "git_coord.hooks", hook, "--explain", *args]
+    if is_bypassed():
+        os.spawnv(os.P_WAIT, line[0], line)  # noqa: S606 - it records a bypass; whatever becomes of it, the push passes
+        os._exit(0)
+    os.execv(line[0], line)  # noqa: S606 - our own interpreter
 
 
 def parse_settings(text: str) -> dict[str, str]:
@@ -69,7 +73,7 @@ def concerns(hook: str, args: list[str], git_dir: str) -> bool:
 
 def is_allowed(hook: str, args: list[str], settings: dict[str, str] | None) -> bool:
     """Tell whether the hook may pass without another word; every failure to find out is a no."""
-    if is_bypassed():
+    if is_bypassed() and hook != "pre-push":
         return True
     try:
         settings = read_settings() if settings is None else settings

@@ -13,7 +13,7 @@ from git_coord.domain.ids import Oid
 from git_coord.domain.text import escape_for_display
 from git_coord.errors import CoordError, Kind
 
-from . import breaches
+from . import branches, breaches
 
 if TYPE_CHECKING:
     from git_coord.app import App
@@ -38,10 +38,26 @@ def judge_push(name: str, args: Sequence[str], warns: bool) -> int:  # noqa: ARG
     """Answer for the hook runner, which knows mode and bypass: `args` are the remote's name and its URL."""
     from git_coord.app import open_app
 
-    lines = sys.stdin.read().splitlines()
+    lines = _read_lines()
     app = open_app(os.getcwd(), os.environ, notice=lambda text: _say([f"git coord: {text}"]))
     remote, url = (*args, "", "")[:2]
     return pre_push(app, remote, url, lines, warns=warns)
+
+
+def _read_lines() -> list[str]:
+    """Return what git says of each ref; names are bytes, and may have what Python takes for the end of a line."""
+    return os.fsdecode(sys.stdin.buffer.read()).split("\n")
+
+
+def note_bypass(args: Sequence[str]) -> None:
+    """Record that a push goes past claims on branches; nothing is refused."""
+    from git_coord.app import open_app
+
+    lines = _read_lines()
+    app = open_app(os.getcwd(), os.environ)
+    remote, url = (*args, "", "")[:2]
+    if names := _branches(app, _remote_of(app, remote, url), url, _pushed(app, lines)):
+        branches.note_bypass(app, names)
 
 
 def pre_push(app: App, remote_name: str, url: str, stdin_lines: Iterable[str], *, warns: bool = False) -> int:
@@ -49,30 +65,63 @@ def pre_push(app: App, remote_name: str, url: str, stdin_lines: Iterable[str], *
 
     Raises CoordError: UNKNOWN without any picture of the ledger, UNTRUSTED for a ledger that does not verify.
     """
-    pushed = [ref for line in list(stdin_lines) if (ref := _parsed(line)) is not None and not _is_own(app, ref)]
-    commits = _new_commits(app, _remote_of(app, remote_name, url), pushed)
-    if not commits:
+    pushed = _pushed(app, list(stdin_lines))
+    remote = _remote_of(app, remote_name, url)
+    commits, names = _new_commits(app, remote, pushed), _branches(app, remote, url, pushed)
+    if not commits and not names:
         return 0
     age, is_told = _look(app)
-    if lapsed := _unvouched(app, commits, is_told=is_told, warns=warns):
-        _say(lapsed)
-        if not warns:
-            return Kind.LOST.exit_status
-    found = _judged(app, commits, asks=is_told)
-    if found:
-        _say(_refusal(app, commits, found, age, warns=warns))
+    refusals = [_refused_branches(app, names, age, warns=warns)]
+    found = _judged(app, commits, asks=is_told) if commits else []
+    refusals += [_refusal(app, commits, found, age, warns=warns) if found else []]
+    if any(refusals):
+        _say([line for lines in refusals for line in lines])
         return Kind.CONFLICT.exit_status
-    _send_receipts(app, commits, is_told=is_told)
+    if commits:
+        _send_receipts(app, commits, is_told=is_told)
     return 0
 
 
+def _pushed(app: App, lines: Sequence[str]) -> list[PushedRef]:
+    return [ref for line in lines if (ref := _parsed(line)) is not None and not _is_own(app, ref)]
+
+
 def _parsed(line: str) -> PushedRef | None:
-    """Return what is to be judged of a line: not a deletion, nor what is no line at all."""
-    words = line.split()
-    if len(words) != 4 or not words[1].strip("0"):
+    """Return what a line of git says, None for what is no such line; the first name is as typed and may have blanks."""
+    words = line.rstrip("\n").rsplit(" ", 3)
+    if len(words) != 4:
         return None
-    there = Oid(words[3]) if words[3].strip("0") else None
-    return PushedRef(words[0], Oid(words[1]), words[2], there)
+    here, there = (Oid(word) if word.strip("0") else None for word in (words[1], words[3]))
+    return PushedRef(words[0], here, words[2], there)
+
+
+def _branches(app: App, remote: str | None, url: str, pushed: Sequence[PushedRef]) -> list[str]:
+    """Return the branches that move, appear or vanish where the claims are; those of another remote are not these."""
+    if remote is not None and app.remote_name not in (None, remote):
+        ours = app.config.under("remote")
+        keys = (f"remote.{app.remote_name}.url", f"remote.{app.remote_name}.pushurl")
+        if not any(url in ours.get(key, ()) for key in keys):
+            return []
+    from git_coord.service.commits import branch_of
+
+    names = [branch_of(ref.remote_ref) for ref in pushed if ref.local != ref.remote]
+    return list(dict.fromkeys(name for name in names if name is not None))
+
+
+def _refused_branches(app: App, names: Sequence[str], age: int | None, *, warns: bool) -> list[str]:
+    from git_coord.service.query import picture
+
+    now, me = picture(app.coord), app.coord.identity.agent if app.coord.identity else None
+    found = branches.taken(now, me, names)
+    if not found:
+        return []
+    lines = branches.refusal(found, len(names), now.now, me=me, warns=warns)
+    steps = [f"next    {branches.way_out(found[0])}", *([] if warns else [branches.BYPASS])]
+    return [*lines, *_as_of(app, age), *steps]
+
+
+def _as_of(app: App, age: int | None) -> list[str]:
+    return [f"as of {show_age(age)} ago"] if age is not None and app.coord.remote is not None else []
 
 
 def _is_own(app: App, ref: PushedRef) -> bool:
@@ -214,13 +263,12 @@ def _refusal(
     until = [_until(app, one, now.held(one.claim).lease_until if one.claim else None) for one in found[:MOST_ROWS]]
     lines = [f"{row}{end}" for row, end in zip(rows, until, strict=True)]
     more = [f"  … and {len(found) - MOST_ROWS} more"] if len(found) > MOST_ROWS else []
-    picture_line = [f"as of {show_age(age)} ago"] if age is not None and app.coord.remote is not None else []
     me = app.coord.identity.agent if app.coord.identity else None
     return [
         head,
         *lines,
         *more,
-        *picture_line,
+        *_as_of(app, age),
         f"next    {breaches.way_out(found[0], me)}",
         *([] if warns else [BYPASS]),
     ]

@@ -59,6 +59,8 @@ def _decide(name: str, args: Sequence[str]) -> int:
     if mode not in fast.MODES:
         _say([f"git coord: mode '{mode}' is none of {', '.join(fast.MODES)}; taken as block"])
     if fast.is_bypassed() or mode == "off":
+        if name == "pre-push" and mode != "off":
+            _note_bypass(args)
         return 0
     try:
         status = _verdict_of(name)(name, list(args), mode == "warn")
@@ -67,6 +69,13 @@ def _decide(name: str, args: Sequence[str]) -> int:
     except Exception as trouble:  # whatever goes wrong must not look like a verdict
         status = _failed(name, CoordError(Kind.ERROR, f"{type(trouble).__name__}: {trouble}", next="git coord doctor"))
     return 0 if mode == "warn" else status
+
+
+def _note_bypass(args: Sequence[str]) -> None:
+    from .pre_push import note_bypass
+
+    with suppress(Exception):  # whatever is broken, a bypass works
+        note_bypass(args)
 
 
 def _verdict_of(name: str) -> Callable[[str, list[str], bool], int]:

@@ -41,3 +41,8 @@ class UserHistory(Protocol):
 def is_ours(ref: str, prefix: str | None) -> bool:
     """Tell whether a ref, as it is named at a remote with this `coord.refPrefix`, belongs to git coord."""
     return ref.startswith((*refnames.ALL_PREFIXES, f"{prefix or refnames.DEFAULT_PREFIX}/"))
+
+
+def branch_of(ref: str) -> str | None:
+    """Return the name of the user's branch that a full ref name means, None for any other ref."""
+    return ref.removeprefix(refnames.BRANCHES) if ref.startswith(refnames.BRANCHES) else None
