@@ -22,7 +22,7 @@ EXITS = (
     ("5", "unknown", "the remote gave no answer, or not a young enough one"),
     ("6", "untrusted", "a record or the ledger cannot be believed"),
     ("7", "stale", "the holder's lease is over, the claim still blocks; of preflight: ask a person"),
-    ("8", "blocked", "blocked by a maintainer"),
+    ("8", "blocked", "a task that somebody has blocked"),
     ("75", "timeout", "waited in vain"),
     ("130", "", "interrupted"),
 )
@@ -72,22 +72,29 @@ SHAPES = {
         '{"agent", "state", "since", "at", "ttl", "task", "note", "queue", "branch", "will", "host", "place", '
         '"future", "advice": "send|queue|hold", "timeout"}'
     ),
+    "BLOCK": '{"blocked_by", "since", "reason", "tasks"}',
     "POST": '{"id", "agent", "status", "text", "to", "claim", "at", "taken_by", "taker_says"}',
     "an error": '{"ok": false, "code", "message", "next"}, and what else is known',
     "claim, granted": '{"token", "agent", "confirmed", "items": [ITEM], "lease_until", "stamps": [STAMP], "warnings"}',
     "claim, refused": f'{{"ok": false, "code": "conflict", {CONFLICT}, "conflicts": [{{the same fields}}], "next"}}',
     "release, renew, break": '{"confirmed", "claims": [CLAIM]}; "items" are those given back, or those renewed',
     "check": (
-        '{"code", "resources": [{"path", "status": "free|mine|held|stale|unknown", "holder"}], "as_of"}; when somebody '
-        'holds it also "held", "intent", "token", "confirmed", "purpose", "claimed_at", "lease_until", "holder_stale"'
+        '{"code", "resources": [{"path", "status": "free|mine|held|stale|blocked|unknown", "holder"}], "as_of"}; of '
+        'what is held also "held", "intent", "token", "confirmed", "purpose", "claimed_at", "lease_until", '
+        '"holder_stale"'
     ),
+    "check, a blocked task": '{"code", "resources": [{"path", "status", "holder", BLOCK}], "next", "as_of"}',
+    "block, unblock": '{"confirmed", "tasks", "still_blocked", "blocks": [BLOCK]}',
     "preflight": (
         '{"code", "decision": "go|wait|ask", "reasons": [{"kind", "text", "agent"}], "branch", "dirty", '
         '"agents": [AGENT], "shared_with", "worktree", "resources": [{"changed", and the fields of check: "path", '
         '"status", "holder", "held", "intent", "token", "confirmed", "purpose", "claimed_at", "lease_until", '
         '"holder_stale"}], "next", "as_of"}'
     ),
-    "status": ('{"agents": [AGENT], "claims": [CLAIM], "waiting", "posts": [POST], "synced_at", "as_of", "warnings"}'),
+    "status": (
+        '{"agents": [AGENT], "claims": [CLAIM], "waiting", "blocked": [BLOCK], "posts": [POST], "synced_at", "as_of", '
+        '"warnings"}'
+    ),
     "presence": '{"agents": [AGENT], "as_of"}',
     "posts": '{"posts": [POST], "as_of"}',
     "post": "POST",
@@ -101,7 +108,7 @@ SHAPES = {
         '"task", "will"; of posts "post", "status", "text", "to", "claim", "taken_by", "taker_says"; of a rejected '
         'ledger "commit", "next"'
     ),
-    "log": '{"events": [{"commit", "at", "agent", "kind", "text"}], "as_of"}',
+    "log": '{"events": [{"commit", "at", "agent", "kind", "text", "reason"}], "as_of"}',
     "init": '{"agent", "session", "key", "repo", "remote", "ledger", "joined"}',
     "whoami": '{"agent", "session", "current_session", "key", "repo", "remote", "member"}',
     "policy": '{"join", "listed", "admins", "max_lease", "takeover", "void", "fold", "skew"}',

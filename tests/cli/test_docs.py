@@ -81,6 +81,8 @@ LINES = {
     "claim, refused": (["claim", "held"], 3),
     "release, renew, break": (["renew", "--all"], 0),
     "check": (["check", "held"], 3),
+    "check, a blocked task": (["check", "task:stuck"], 8),
+    "block, unblock": (["unblock", "task:stuck"], 0),
     "preflight": (["preflight", "held"], 3),
     "status": (["status"], 0),
     "presence": (["presence"], 0),
@@ -102,6 +104,9 @@ def test_the_documented_json_is_what_comes(pair: tuple[Repo, Repo], generate: Mo
     alpha, beta = pair
     beta.coord_json("claim", "held", "-m", "why", "--stamp", "y=2")
     alpha.coord_json("sync")
+    if "block" in name or name == "status":
+        beta.coord_json("block", "task:stuck", "-m", "why")
+        alpha.coord_json("sync")
     alpha.coord_json("claim", "mine", "--stamp", "x=1")
     alpha.coord_json("post", "hello")
     line, code = LINES[name]
@@ -109,7 +114,7 @@ def test_the_documented_json_is_what_comes(pair: tuple[Repo, Repo], generate: Mo
 
 
 def test_every_documented_answer_is_compared(generate: ModuleType) -> None:
-    assert set(generate.SHAPES) - set(LINES) == {"ITEM", "STAMP", "CLAIM", "AGENT", "POST", "verify", "watch"}
+    assert set(generate.SHAPES) - set(LINES) == {"ITEM", "STAMP", "CLAIM", "AGENT", "BLOCK", "POST", "verify", "watch"}
 
 
 def test_the_settings_listed_are_the_settings_read(generate: ModuleType) -> None:

@@ -64,6 +64,7 @@ def test_status_as_json_has_the_documented_fields(alone: Repo) -> None:
             }
         ],
         "waiting": [],
+        "blocked": [],
         "posts": [
             {
                 "id": "<id>",
@@ -108,7 +109,7 @@ def test_log_is_the_audit_trail_the_newest_first(alone: Repo) -> None:
     event = {"commit": "<commit>", "at": "<stamp>", "agent": "alpha", "kind": "release"}
     assert answer == {
         "ok": True,
-        "events": [event | {"text": "alpha releases #1 b"}],
+        "events": [event | {"text": "alpha releases #1 b", "reason": None}],
         "as_of": "<stamp>",
     }
 

@@ -13,12 +13,19 @@ from git_coord.domain.timestamps import format_stamp
 from git_coord.errors import CoordError, Kind
 from git_coord.service import query
 from git_coord.service.sync import freshen, picture_age
+from git_coord.service.tasks import block_object, way_out
 
 from . import options, render, resources
 from .output import Output
 
-STATUS = {"free": 0, "mine": 0, "held": Kind.CONFLICT.exit_status, "stale": Kind.STALE.exit_status}
-"""Exit status of each answer; of several, the gravest: held before stale."""
+STATUS = {
+    "free": 0,
+    "mine": 0,
+    "blocked": Kind.BLOCKED.exit_status,
+    "held": Kind.CONFLICT.exit_status,
+    "stale": Kind.STALE.exit_status,
+}
+"""Exit status of each answer; of several, the gravest: blocked before held before stale."""
 
 
 @click.command("check", context_settings=options.HELP)
@@ -37,9 +44,10 @@ def command(
     as_json: bool,
     agent: str | None,
 ) -> int:
-    """Say for each path or task: free, mine, held or stale.
+    """Say for each path, task or branch: free, mine, held, stale or blocked.
 
-    Exit 0 free or mine, 3 held, 7 stale (the lease is over, it still blocks), 5 unknown: the remote cannot be asked.
+    Exit 0 free or mine, 3 held, 7 stale (the lease is over, it still blocks), 8 blocked (git coord block), 5 unknown:
+    the remote cannot be asked.
     """
     app, output = options.means(as_json, agent)
     names = [*resource, *(resources.read_stdin(is_nul) if from_stdin else ())]
@@ -54,24 +62,30 @@ def command(
         return _unknown(app, output, items, trouble)
     now = query.picture(app.coord)
     answers = query.check(app.coord, items, now)
+    worst, step = _worst(answers), _step(app, answers)
     if output.is_json:
         rows = [answer_object(answer, answer.status) for answer in answers]
-        worst = _worst(answers)
-        output.object(
-            {"resources": rows, "as_of": render.as_of_stamp(age, now.now), "code": _code(worst)}, ok=worst == 0
-        )
+        found = {"resources": rows, "as_of": render.as_of_stamp(age, now.now), "code": _code(worst)}
+        output.object(found | ({"next": step} if step else {}), ok=worst == 0)
     else:
-        output.lines([*answer_lines(answers, now), render.as_of(age, app.remote_name)])
-    return _worst(answers)
+        lines = [*answer_lines(answers, now), render.as_of(age, app.remote_name)]
+        output.lines([*lines, *([f"next   {step}"] if step else [])])
+    return worst
+
+
+def _step(app: App, answers: list[query.Checked]) -> str | None:
+    """Return what to do about the first task that is blocked."""
+    me = app.coord.identity.agent if app.coord.identity else None
+    return next((way_out(found.blocks[0], found.asked.name, me) for found in answers if found.blocks), None)
 
 
 def _worst(answers: list[query.Checked]) -> int:
     found = {answer.status for answer in answers}
-    return next((STATUS[status] for status in ("held", "stale") if status in found), 0)
+    return next((STATUS[status] for status in ("blocked", "held", "stale") if status in found), 0)
 
 
 def _code(worst: int) -> str:
-    return {0: "ok", Kind.CONFLICT.exit_status: "conflict", Kind.STALE.exit_status: "stale"}[worst]
+    return next((kind.code for kind in (Kind.BLOCKED, Kind.CONFLICT, Kind.STALE) if kind.exit_status == worst), "ok")
 
 
 def answer_object(answer: query.Checked, status: str) -> dict[str, Any]:
@@ -83,7 +97,7 @@ def answer_object(answer: query.Checked, status: str) -> dict[str, Any]:
         entry |= {name: shown[name] for name in keep}
         entry |= {"holder": answer.held.claim.holder, "intent": answer.item.intent.value}
         entry["held"] = render.item_object(answer.item)["path"]
-    return entry
+    return entry | (block_object(answer.blocks[0]) if answer.blocks else {})
 
 
 def _nobody(asked: Item, status: str = "unknown") -> dict[str, Any]:
@@ -93,11 +107,15 @@ def _nobody(asked: Item, status: str = "unknown") -> dict[str, Any]:
 def answer_lines(answers: list[query.Checked], now: query.Picture) -> list[str]:
     """Return an aligned line for each resource."""
     width = max(len(render.shown(answer.asked)) for answer in answers)
-    rows = [f"{answer.status:5} {render.shown(answer.asked):{width}}{_holder(answer, now)}" for answer in answers]
+    wide = max(5, *(len(answer.status) for answer in answers))
+    rows = [f"{answer.status:{wide}} {render.shown(answer.asked):{width}}{_holder(answer, now)}" for answer in answers]
     return [row.rstrip() for row in rows]
 
 
 def _holder(answer: query.Checked, now: query.Picture) -> str:
+    if answer.blocks:
+        first = answer.blocks[0]
+        return f'   by {first.agent} since {render.clock_time(first.at, now.now)}   "{first.reason}"'
     if answer.held is None or answer.item is None:
         return ""
     claim = answer.held.claim

@@ -12,6 +12,7 @@ from git_coord.domain.timestamps import format_stamp
 from git_coord.errors import CoordError, Kind
 from git_coord.service import claims
 from git_coord.service.ledger import open_ledger
+from git_coord.service.standstill import check_still_held
 
 from . import options, render, resources
 from .output import Output
@@ -64,7 +65,7 @@ def command(
     app.refresh_snapshot()
     if isinstance(result, claims.ClaimRefused):
         return refused(app, output, result, wanted.items)
-    claims.check_still_held(app.coord, result, app.look_again)
+    check_still_held(app.coord, result, app.look_again)
     return _granted(app, output, result)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from git_coord.domain.timestamps import format_stamp
-from git_coord.service.history import recent
+from git_coord.service.history import Event, recent
 from git_coord.service.ledger import open_ledger
 from git_coord.service.sync import picture_age
 
@@ -22,11 +24,17 @@ def command(count: int, as_json: bool, agent: str | None) -> int:
     rows = recent(app.coord, count)
     now = app.coord.clock.now()
     if output.is_json:
-        events = [
-            {"commit": row.commit, "at": format_stamp(row.at), "agent": row.agent, "kind": row.kind, "text": row.line}
-            for row in rows
-        ]
+        events = [_object(row) for row in rows]
         output.object({"events": events, "as_of": render.as_of_stamp(picture_age(app.coord), now)})
         return 0
-    output.lines([f"{render.clock_time(row.at, now)}  {row.line}" for row in rows])
+    output.lines([f"{render.clock_time(row.at, now)}  {row.line}{_why(row)}" for row in rows])
     return 0
+
+
+def _object(row: Event) -> dict[str, Any]:
+    known = {"commit": row.commit, "at": format_stamp(row.at), "agent": row.agent, "kind": row.kind}
+    return {**known, "text": row.line, "reason": row.reason}
+
+
+def _why(row: Event) -> str:
+    return f'   "{row.reason}"' if row.reason else ""

@@ -13,6 +13,7 @@ from git_coord.errors import CoordError, Kind
 from git_coord.service.preflight import ASK, GO, Preflight, look_around
 from git_coord.service.remote_ledger import ROSTER_FAMILIES
 from git_coord.service.sync import freshen
+from git_coord.service.tasks import way_out
 
 from . import options, render, resources
 from .check_command import answer_lines, answer_object
@@ -31,7 +32,7 @@ EXIT = {GO: 0, "wait": Kind.CONFLICT.exit_status, ASK: Kind.STALE.exit_status}
 def command(resource: tuple[str, ...], globs: tuple[str, ...], is_local: bool, as_json: bool, agent: str | None) -> int:
     """Look around before work on PATHs: branch and changed files, who is here, what is in the way; then decide.
 
-    Exit 0 go; 3 wait: a path, or a file changed here, is held (8 if a maintainer blocked it); 7 ask a person: a
+    Exit 0 go; 3 wait: a path, or a file changed here, is held (8 if it is a task that is blocked); 7 ask a person: a
     holder's lease is over, another live agent works in this checkout, or this session is not the agent's current one,
     or nobody is set up here; 5 unknown: the remote cannot be asked.
     """
@@ -108,6 +109,8 @@ def _steps(app: App, found: Preflight) -> list[str]:
             named.add(reason.agent)
             need = ", ".join(other.text.split(" is held")[0] for other in found.reasons if other.agent == reason.agent)
             steps.append(f"git coord post --to {reason.agent} {render.quoted([f'need {need}'[:400]])}")
+    me = app.coord.identity.agent if app.coord.identity else None
+    steps += [way_out(one.blocks[0], one.asked.name, me) for one in found.asked if one.blocks]
     if found.shared_with:
         steps.append(_worktree(app))
     mends = {"session": "git coord rejoin", "setup": "git coord init"}

@@ -16,12 +16,15 @@ from git_coord.service.ledger import open_ledger, view
 from . import options, render, resources
 from .output import Output
 
+REASONS = "merged, ejected, abort, done"
+"""What most releases are for: the work is in, it was thrown out, it was given up, it needed no change."""
+
 
 @click.command("release", context_settings=options.HELP)
 @click.argument("resource", nargs=-1)
 @resources.glob
 @click.option("--all", "is_all", is_flag=True, help="Everything this agent holds.")
-@click.option("--reason", default="", callback=options.clean_line, help="Why, one line (merged, done, …).")
+@click.option("-m", "--reason", "reason", default="", callback=options.clean_line, help=f"Why: {REASONS}, or a line.")
 @resources.stdin
 @resources.nul
 @options.offline

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from git_coord.domain.durations import show_age
+from git_coord.domain.state import Block
 from git_coord.domain.timestamps import format_stamp
 from git_coord.service import query
 from git_coord.service.leases import warnings
@@ -14,6 +15,7 @@ from git_coord.service.posts import Posted
 from git_coord.service.presence import Seen
 from git_coord.service.remote_ledger import ROSTER_FAMILIES
 from git_coord.service.sync import freshen
+from git_coord.service.tasks import block_object
 from git_coord.service.unread import mark_read
 
 from . import options, render
@@ -36,6 +38,7 @@ def command(is_local: bool, as_json: bool, agent: str | None) -> int:
                 "agents": [agent_object(seen, now) for seen in shown.agents],
                 "claims": [render.claim_object(held) for held in shown.claims],
                 "waiting": [],
+                "blocked": [block_object(found) for found in shown.blocks],
                 "posts": [post_object(posted) for posted in shown.posts],
                 "synced_at": render.as_of_stamp(age, now),
                 "as_of": render.as_of_stamp(age, now),
@@ -45,6 +48,8 @@ def command(is_local: bool, as_json: bool, agent: str | None) -> int:
         return 0
     output.lines(_section("agents", [agent_line(seen, now) for seen in shown.agents]))
     output.lines(_section("claims", _claim_lines(shown.claims, now)))
+    if shown.blocks:
+        output.lines(_section("blocked", [_block_line(found, now) for found in shown.blocks]))
     output.lines(_section("posts", [post_line(posted, now) for posted in shown.posts]))
     output.lines([*(f"warning   {text}" for text in shown.warnings), render.as_of(age, app.remote_name)])
     return 0
@@ -98,6 +103,12 @@ def _remedy(held: query.Held) -> list[str]:
     if not held.is_stale:
         return []
     return [f"       still blocks; a maintainer: git coord break {held.claim.token} -m abandoned"]
+
+
+def _block_line(found: Block, now: int) -> str:
+    names = "  ".join(f"task:{name}" for name in found.tasks[:6])
+    more = f"  +{len(found.tasks) - 6}" if len(found.tasks) > 6 else ""
+    return f'{names}{more}   by {found.agent} since {render.clock_time(found.at, now)}   "{found.reason}"'
 
 
 def post_line(posted: Posted, now: int) -> str:

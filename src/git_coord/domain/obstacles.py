@@ -58,8 +58,13 @@ def _waits_for(state: State, waiter: Waiter, agent: Agent) -> bool:
 
 def blocking(state: State, op: Claim | Takeover) -> tuple[Block, ...]:
     """Return the blocks on tasks asked for, or on what is above them."""
-    asked = [item.name for item in op.items if item.kind is ItemKind.TASK]
-    return tuple(block for block in state.blocks.values() if any(is_blocked_by(block, name) for name in asked))
+    return tuple(dict.fromkeys(block for _, block in blocks_on(state, op.items)))
+
+
+def blocks_on(state: State, items: Iterable[Item]) -> tuple[tuple[Item, Block], ...]:
+    """Return the tasks among the items that nobody may claim now, each with every block on it or above it."""
+    tasks = [item for item in items if item.kind is ItemKind.TASK] if state.blocks else []
+    return tuple((item, one) for one in state.blocks.values() for item in tasks if is_blocked_by(one, item.name))
 
 
 def is_blocked_by(block: Block, task: str) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from git_coord.domain.ids import Nonce, Oid
 from git_coord.domain.items import Item
-from git_coord.domain.lease import OFFLINE_NOT_AFTER, is_stale
+from git_coord.domain.lease import OFFLINE_NOT_AFTER
 from git_coord.domain.ledger import Change, Conflict, Done, Granted, Outcome, Refusal, Refused, conflicts
 from git_coord.domain.state import LiveClaim
 from git_coord.domain.statements import Base, Break, Cancel, Claim, Operation, Release, Renew, Renewal, Stamp, Target
@@ -16,12 +16,13 @@ from git_coord.errors import CoordError, Kind
 
 from .context import Coord
 from .leases import own_leases
-from .ledger import open_ledger, view
+from .ledger import view
 from .losses import tell_losses, waiting
 from .operations import operation, policy_signer, require_membership
 from .place import Submitted, UnreachableError, submit
 from .remote_ledger import LEDGER_FAMILIES, fetch_and_adopt
 from .requests import publish, read_requests
+from .tasks import blocked, refuse_blocked
 
 if TYPE_CHECKING:
     from .selection import Selection
@@ -54,11 +55,12 @@ class ClaimRefused(NamedTuple):
 def claim(coord: Coord, wanted: Wanted) -> ClaimGranted | ClaimRefused:
     """Claim all items or none.
 
-    Raises CoordError: ERROR or LOST without membership, USAGE for a ttl out of bounds, UNKNOWN when the remote cannot
-    be asked and `offline` is not "allow" (then a cancel is already placed behind the claim).
+    Raises CoordError: ERROR or LOST without membership, USAGE for a ttl out of bounds, BLOCKED for a blocked
+    task, UNKNOWN when the remote cannot be asked and `offline` is not "allow" (then a cancel is behind the claim).
     """
     require_membership(coord)
     _check_ttl(coord, wanted.ttl)
+    refuse_blocked(coord, wanted.items)
     if found := _known_conflicts(coord, wanted.items):
         return ClaimRefused(found)
     offline = coord.settings.offline == "allow"
@@ -135,31 +137,10 @@ def _claimed(submitted: Submitted) -> ClaimGranted | ClaimRefused:
             return ClaimGranted(granted, is_confirmed=True)
         case Refused(reason=Refusal.CONFLICT, conflicts=found):
             return ClaimRefused(found)
+        case Refused(reason=Refusal.BLOCKED, state=state) if isinstance(op := submitted.sealed.op, Claim):
+            raise blocked(state, op.items, op.agent) or refused(submitted.outcome)
         case outcome:
             raise refused(outcome)
-
-
-def check_still_held(coord: Coord, granted: ClaimGranted, look_again: Callable[[], None]) -> None:
-    """Look again when the lease is over before the grant could be told: this process stood still meanwhile.
-
-    `look_again` lets the store forget what it has read of our refs.
-    Raises CoordError(LOST) when the claim is not held any more, CoordError(UNKNOWN) when that cannot be found out.
-    """
-    if not granted.is_confirmed or not is_stale(granted.claim, None, coord.clock.now()):
-        return
-    look_again()
-    open_ledger(coord)
-    if coord.remote is not None:
-        fetch_and_adopt(coord, LEDGER_FAMILIES)
-    token = granted.claim.token
-    if granted.claim.op not in coord.known.state.claims:
-        raise CoordError(
-            Kind.LOST,
-            f"#{token} was granted, but its lease ended before this command could say so, and it is not held any more",
-            next="git coord status",
-            data={"token": token},
-        )
-    coord.notice(f"the lease of #{token} is over already: this command stood still; git coord renew '#{token}'")
 
 
 def _unconfirmed(coord: Coord, trouble: UnreachableError) -> ClaimGranted | ClaimRefused:
@@ -171,7 +152,10 @@ def _unconfirmed(coord: Coord, trouble: UnreachableError) -> ClaimGranted | Clai
             return ClaimGranted(state.claims[nonce], is_confirmed=False)
         cancel(coord, nonce)
         assert isinstance(trouble.sealed.op, Claim)
-        return ClaimRefused(conflicts(state, coord.me.agent, trouble.sealed.op.items))
+        items = trouble.sealed.op.items
+        if blocks := blocked(state, items, coord.me.agent):
+            raise blocks
+        return ClaimRefused(conflicts(state, coord.me.agent, items))
     cancel(coord, nonce)
     raise CoordError(
         Kind.UNKNOWN,

@@ -18,20 +18,25 @@ from .lineage import lineage
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One placed operation: the commit, its own time (seconds since the epoch), its author and its line."""
+    """One placed operation: the commit, its own time (seconds since the epoch), its author, its line and its reason.
+
+    The line is that of the commit's message, which has no free text; the reason is its author's own words.
+    """
 
     commit: Oid
     at: int
     agent: Agent
     kind: str
     line: str
+    reason: str | None = None
 
 
 def recent(coord: Coord, count: int) -> list[Event]:
     """Return the newest operations of the verified ledger, the newest first."""
     events: list[Event] = []
     for oid, op, line in _placed(coord, lineage(coord.store, coord.known.oid, None)[::-1][:count]):
-        events.append(Event(oid, parse_stamp(op["at"]), Agent(op["agent"]), op["kind"], line))
+        why = op.get("reason") or None
+        events.append(Event(oid, parse_stamp(op["at"]), Agent(op["agent"]), op["kind"], line, why))
         if len(events) == count:
             break
     return events

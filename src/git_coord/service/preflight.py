@@ -67,6 +67,10 @@ def _in_the_way(found: Checked, remark: str) -> Reason | None:
         return None
     name = escape_for_display(show_name(found.asked.kind, found.asked.name))
     holder = found.held.claim.holder if found.held is not None else None
+    if found.blocks:
+        first = found.blocks[0]
+        why = f': "{first.reason}"' if first.reason else ""
+        return Reason("blocked", f"{name} is blocked by {first.agent}{why}", first.agent)
     words = {"held": f"is held by {holder}", "stale": f"is held by {holder}, whose lease is over"}
     return Reason(found.status, f"{name}{remark} {words.get(found.status, f'is {found.status}')}", holder)
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from git_coord.domain.fold import Fold, fold_name
 from git_coord.domain.ids import Agent, Nonce
 from git_coord.domain.items import EVERYTHING, Intent, Item, ItemKind
 from git_coord.domain.lease import is_stale, lease_end
+from git_coord.domain.obstacles import blocks_on
 from git_coord.domain.overlap import covers, same_item
-from git_coord.domain.state import LiveClaim, State
+from git_coord.domain.state import Block, LiveClaim, State
 
 from .context import Coord
 from .leases import own_leases
@@ -63,19 +64,28 @@ def picture(coord: Coord) -> Picture:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """One resource asked about: "free", "mine", "held" or "stale"; with the item and claim that decide."""
+    """One resource asked about: "free", "mine", "held", "stale" or "blocked"; with the item and claim that decide.
+
+    `blocks` are those on a task or above it, which keep everybody from claiming it, whoever holds it now.
+    """
 
     asked: Item
     status: str
     held: Held | None
     item: Item | None
+    blocks: tuple[Block, ...] = ()
 
 
 def check(coord: Coord, items: Sequence[Item], seen: Picture | None = None) -> list[Checked]:
     """Say for each item who holds it; others' claims count before own ones, as they decide what one may do."""
     now = seen or picture(coord)
     me = coord.identity.agent if coord.identity else None
-    return [_checked(now, item, me) for item in items]
+    return [_with_blocks(now.state, _checked(now, item, me)) for item in items]
+
+
+def _with_blocks(state: State, found: Checked) -> Checked:
+    blocks = tuple(block for _, block in blocks_on(state, [found.asked]))
+    return replace(found, status="blocked", blocks=blocks) if blocks else found
 
 
 def _checked(now: Picture, asked: Item, me: Agent | None) -> Checked:
@@ -105,6 +115,8 @@ class Status:
     claims: list[Held]
     posts: list[Posted]
     warnings: list[str]
+    blocks: list[Block]
+    """Tasks that nobody may claim, the oldest block first."""
 
 
 def status(coord: Coord) -> Status:
@@ -112,7 +124,7 @@ def status(coord: Coord) -> Status:
     now = picture(coord)
     claims = [now.held(claim) for claim in sorted(now.state.claims.values(), key=lambda claim: claim.token)]
     posts = [posted for posted in board(coord) if posted.post.status in LIVE]
-    return Status(roster(coord), claims, posts, list(_warnings(now, claims)))
+    return Status(roster(coord), claims, posts, list(_warnings(now, claims)), list(now.state.blocks.values()))
 
 
 def _warnings(now: Picture, claims: Iterable[Held]) -> Iterable[str]:
