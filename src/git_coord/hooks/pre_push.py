@@ -71,6 +71,10 @@ def pre_push(app: App, remote_name: str, url: str, stdin_lines: Iterable[str], *
     if not commits and not names:
         return 0
     age, is_told = _look(app)
+    if lapsed := _unvouched(app, commits, is_told=is_told, warns=warns):
+        _say(lapsed)
+        if not warns:
+            return Kind.LOST.exit_status
     refusals = [_refused_branches(app, names, age, warns=warns)]
     found = _judged(app, commits, asks=is_told) if commits else []
     refusals += [_refusal(app, commits, found, age, warns=warns) if found else []]
