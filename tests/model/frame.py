@@ -125,7 +125,7 @@ class Frame(RuleBasedStateMachine):
         """Check that an error has its reason."""
         words = [word for word in trouble.message.split()[:7] if word.isalpha() and word not in AGENTS]
         COUNTS[f"{trouble.kind.code}: {' '.join(words)}"] += 1
-        assert trouble.kind in (Kind.LOST, Kind.ERROR, Kind.UNKNOWN, Kind.UNTRUSTED), trouble.message
+        assert trouble.kind in (Kind.LOST, Kind.ERROR, Kind.BLOCKED, Kind.UNKNOWN, Kind.UNTRUSTED), trouble.message
         assert "never comes" not in trouble.message, trouble.message
         if trouble.kind is Kind.UNTRUSTED:
             assert self.tampered, trouble.message

@@ -14,6 +14,7 @@ from git_coord.service.operations import operation
 from git_coord.service.place import submit
 from git_coord.service.selection import by_token
 
+from . import moves
 from .audit import check_doors
 from .frame import AGENTS, Fault, Frame, chosen, wanted
 from .oracle import Thing
@@ -59,6 +60,25 @@ class Machine(Frame):
             self.run_command(name, lambda c: claims.release(c, chosen(c, thing), ""), fault)
         else:
             self.run_command(name, lambda c: claims.renew(c, chosen(c, thing), ("long", 14400), {}, None), fault)
+
+    @rule(name=AGENT, items=ITEMS, seconds=st.sampled_from([-1, 60, 1200, 3600, 3600]), fault=FAULT)
+    def wait(self, name: str, items: dict[Thing, str], seconds: int, fault: Fault | None) -> None:
+        self.run_command(name, lambda c: moves.wait(c, wanted(items, 300), seconds), fault)
+
+    @rule(name=AGENT, number=st.integers(0, 5), items=ITEMS, late=st.booleans(), fault=FAULT)
+    def take_over(self, name: str, number: int, items: dict[Thing, str], late: bool, fault: Fault | None) -> None:
+        if late:
+            self.world.scene.clock.sleep(8000)
+        self.run_command(name, lambda c: moves.take_over(c, number, wanted(items)), fault)
+
+    @rule(name=AGENT, number=st.integers(0, 5), to=st.sampled_from(["alpha", "beta", "gamma", "nobody"]), fault=FAULT)
+    def hand_over(self, name: str, number: int, to: str, fault: Fault | None) -> None:
+        self.run_command(name, lambda c: moves.hand_over(c, number, to), fault)
+
+    @rule(name=AGENT, verb=st.sampled_from(sorted(moves.NUMBERED)), number=st.integers(0, 5), fault=FAULT)
+    def sign(self, name: str, verb: str, number: int, fault: Fault | None) -> None:
+        """Land, settle, block or unblock."""
+        self.run_command(name, lambda c: moves.NUMBERED[verb](c, number), fault)
 
     @rule(name=AGENT, number=st.integers(0, 5), fault=FAULT)
     def break_a_claim(self, name: str, number: int, fault: Fault | None) -> None:

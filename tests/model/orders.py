@@ -21,9 +21,13 @@ from git_coord.store.refnames import Family
 from tests.service.scene import Desk
 
 from .audit import Auditor, Ids
-from .naive import Ledger, Statement, thing_of
-from .oracle import Thing
+from .naive import Ledger
+from .naive_state import Statement
+from .oracle import Thing, thing_of
 from .world import World, blobs, ledger_of, records_of, set_ref, signer_of
+
+OF_OTHERS = ("break", "takeover", "settle", "block", "unblock")
+"""Operations on what may be somebody else's."""
 
 
 def twin_of(store: MemoryStore) -> MemoryStore:
@@ -69,9 +73,14 @@ def pending(world: World, ledger: Ledger) -> list[tuple[int, Statement]]:
 
 
 def commute(world: World, ledger: Ledger, waiting: list[tuple[int, Statement]]) -> bool:
-    """Tell whether the order of these operations may not matter: no two agents want the same, nobody is hurried."""
+    """Tell whether the order of these operations may not matter.
+
+    No two agents want the same, nobody is hurried and nobody waits: who is served depends on what is given back first.
+    """
     ops = [op for _, op in waiting]
-    hurried = any(op["kind"] == "break" or op.get("not_after") for op in ops)
+    hurried = ledger.waiting or any(
+        op["kind"] in OF_OTHERS or op.get("not_after") or op.get("wait_until") for op in ops
+    )
     pairs = product(ops, ops)
     meet = world.scopes.overlap
     return not hurried and not any(
@@ -84,7 +93,7 @@ def commute(world: World, ledger: Ledger, waiting: list[tuple[int, Statement]]) 
 
 def scope(op: Statement, ops: list[Statement], ledger: Ledger) -> Iterator[Thing]:
     """Yield what an operation is about."""
-    if op["kind"] == "claim":
+    if "items" in op:
         yield from map(thing_of, op["items"])
     named = [target["claim"] for target in op.get("targets", ())] + ([op["op"]] if op["kind"] == "cancel" else [])
     for nonce in named:

@@ -21,7 +21,8 @@ from git_coord.store.memory import MemoryRemote, MemoryStore
 from git_coord.store.refnames import LEDGER, SEEN, Ref
 from tests.service.scene import REPO, Desk, FakeClock, Scene
 
-from .naive import Statement, read_record
+from .naive import read_record
+from .naive_state import Statement
 from .oracle import Space, Thing
 
 NAMES = ("a", "b", "A", "x.py", "e\u0301", "É", "E-1", "2")
@@ -41,6 +42,8 @@ VOCABULARY = (
     Thing("task", "E-1"),
     Thing("task", "E-1/2"),
     Thing("task", "e-1"),
+    Thing("branch", "b"),
+    Thing("branch", "b/a"),
 )
 FILES = ("a", "a/b", "A/x.py", "b/x.py", "b/É", "b/e\u0301/x.py", "x.py", "b/b")
 
