@@ -59,15 +59,17 @@ SETTINGS = (
 
 CONFLICT = (
     '"holder", "path", "held", "intent", "purpose", "claimed_at", "lease_until", "holder_stale", "token", '
-    '"caller_stamps": [STAMP]'
+    '"waiting", "caller_stamps": [STAMP]'
 )
 SHAPES = {
+    "CONFLICT": f"{{{CONFLICT}}}",
     "ITEM": '{"path", "intent", "match", "blob"}',
     "STAMP": '{"name", "value"}',
     "CLAIM": (
         '{"token", "confirmed", "agent", "items": [ITEM], "purpose", "lease", "ttl", "claimed_at", "lease_until", '
-        '"holder_stale", "stamps": [STAMP]}'
+        '"holder_stale", "unattended", "stamps": [STAMP]}'
     ),
+    "WAITER": '{"agent", "items": [ITEM], "purpose", "since", "until", "confirmed", "behind": [CONFLICT]}',
     "AGENT": (
         '{"agent", "state", "since", "at", "ttl", "task", "note", "queue", "branch", "will", "host", "place", '
         '"future", "advice": "send|queue|hold", "timeout"}'
@@ -77,7 +79,13 @@ SHAPES = {
     "an error": '{"ok": false, "code", "message", "next"}, and what else is known',
     "claim, granted": '{"token", "agent", "confirmed", "items": [ITEM], "lease_until", "stamps": [STAMP], "warnings"}',
     "claim, refused": f'{{"ok": false, "code": "conflict", {CONFLICT}, "conflicts": [{{the same fields}}], "next"}}',
-    "release, renew, break": '{"confirmed", "claims": [CLAIM]}; "items" are those given back, or those renewed',
+    "claim, waited in vain": 'the same with "code": "timeout", and who is in the way at last',
+    "claim, deadlock": '{"code": "deadlock", "cycle": [{"agent", "waits_for", "path"}], "message", "next"}',
+    "release, renew, break": (
+        '{"confirmed", "claims": [CLAIM], "granted": [{"token", "agent", "items": [ITEM]}]}; "items" of CLAIM are '
+        'those given back, or those renewed; "granted" are those who were waiting'
+    ),
+    "release --to": 'the same, of the claims that the receiver has now, and in each the old token "given" and "to"',
     "check": (
         '{"code", "resources": [{"path", "status": "free|mine|held|stale|blocked|unknown", "holder"}], "as_of"}; of '
         'what is held also "held", "intent", "token", "confirmed", "purpose", "claimed_at", "lease_until", '
@@ -92,8 +100,8 @@ SHAPES = {
         '"holder_stale"}], "next", "as_of"}'
     ),
     "status": (
-        '{"agents": [AGENT], "claims": [CLAIM], "waiting", "blocked": [BLOCK], "posts": [POST], "synced_at", "as_of", '
-        '"warnings"}'
+        '{"agents": [AGENT], "claims": [CLAIM], "waiting": [WAITER], "blocked": [BLOCK], "posts": [POST], '
+        '"synced_at", "as_of", "warnings"}'
     ),
     "presence": '{"agents": [AGENT], "as_of"}',
     "posts": '{"posts": [POST], "as_of"}',

@@ -50,11 +50,14 @@ def test_a_refusal_names_every_holder_and_what_to_do(pair: tuple[Repo, Repo]) ->
         "                      since <time>, seen <age> ago, until <time>\n"
         "  a                   alpha #2 edit\n"
         "                      since <time>, seen <age> ago, until <time>\n"
-        "next   git coord post --to alpha 'need src/lexer/scan.py'\n"
+        "next   git coord claim src/lexer/scan.py README.md a --wait 10m\n"
+        "       git coord post --to alpha 'need src/lexer/scan.py'\n"
         "       git coord claim README.md   (what is free)\n",
         "",
     )
-    assert [type_in(beta, hint).code for hint in hints(done)] == [0, 0]
+    advice = hints(done)
+    assert [type_in(beta, hint).code for hint in advice[1:]] == [0, 0]
+    assert type_in(beta, advice[0].replace("10m", "1s")).code == 75
 
 
 def test_a_refusal_as_json_has_flat_fields_of_the_first_conflict_and_all_of_them(pair: tuple[Repo, Repo]) -> None:
@@ -72,6 +75,7 @@ def test_a_refusal_as_json_has_flat_fields_of_the_first_conflict_and_all_of_them
         "lease_until": "<stamp>",
         "holder_stale": False,
         "token": 1,
+        "waiting": False,
         "caller_stamps": [{"name": "ticket", "value": "7"}],
     }
     second = first | {
@@ -83,8 +87,7 @@ def test_a_refusal_as_json_has_flat_fields_of_the_first_conflict_and_all_of_them
         "caller_stamps": [],
     }
     wanted = {"ok": False, "code": "conflict", **first, "conflicts": [first, second]}
-    assert answer == wanted | {"next": "git coord post --to alpha 'need a.rs'"}
-    assert type_in(beta, answer["next"]).code == 0
+    assert answer == wanted | {"next": "git coord claim a.rs lib/x free --wait 10m"}
 
 
 def test_a_refused_claim_leaves_no_trace(pair: tuple[Repo, Repo]) -> None:
@@ -122,7 +125,8 @@ def test_a_glob_covers_what_it_matches(pair: tuple[Repo, Repo]) -> None:
         "refused, nothing claimed\n"
         "  src/*   alpha #1 edit src/**/*.py\n"
         "          since <time>, seen <age> ago, until <time>\n"
-        "next   git coord post --to alpha 'need src/*'\n"
+        "next   git coord claim --glob '*.md' --glob 'src/*' --wait 10m\n"
+        "       git coord post --to alpha 'need src/*'\n"
         "       git coord claim --glob '*.md'   (what is free)\n",
     )
 
@@ -155,8 +159,9 @@ def test_hints_are_typed_where_one_stands(pair: tuple[Repo, Repo]) -> None:
     (beta.path / "src").mkdir()
     below = Repo(beta.path / "src", beta.env)
     done = below.coord("claim", "a", "b", "../README.md", "./-c", "task:T1")
-    assert hints(done)[1] == "git coord claim b ../README.md ./-c task:T1"
-    assert type_in(below, hints(done)[1]).code == 0
+    assert hints(done)[0] == "git coord claim a b ../README.md ./-c task:T1 --wait 10m"
+    assert hints(done)[2] == "git coord claim b ../README.md ./-c task:T1"
+    assert type_in(below, hints(done)[2]).code == 0
     items = beta.coord_json("status")["claims"][-1]["items"]
     assert [item["path"] for item in items] == ["src/b", "README.md", "src/-c", "task:T1"]
 

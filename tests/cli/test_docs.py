@@ -76,6 +76,8 @@ def _names(value: Any) -> set[str]:
     return set().union(*map(_names, value)) if isinstance(value, list) else set()
 
 
+WAITS = {"claim, waited in vain", "claim, deadlock", "release --to"}
+"""Compared in tests/cli/test_waiting.py and test_hand_over.py."""
 LINES = {
     "claim, granted": (["claim", "b", "--stamp", "x=1"], 0),
     "claim, refused": (["claim", "held"], 3),
@@ -109,12 +111,16 @@ def test_the_documented_json_is_what_comes(pair: tuple[Repo, Repo], generate: Mo
         alpha.coord_json("sync")
     alpha.coord_json("claim", "mine", "--stamp", "x=1")
     alpha.coord_json("post", "hello")
+    if name == "status":
+        beta.with_env(GIT_COORD_FAILPOINT="after push").run("git-coord", "claim", "mine", "--wait")
+        alpha.coord_json("sync")
     line, code = LINES[name]
     assert _names(alpha.coord_json(*line, code=code)) == _documented(generate.SHAPES, name)
 
 
 def test_every_documented_answer_is_compared(generate: ModuleType) -> None:
-    assert set(generate.SHAPES) - set(LINES) == {"ITEM", "STAMP", "CLAIM", "AGENT", "BLOCK", "POST", "verify", "watch"}
+    parts = {"ITEM", "STAMP", "CLAIM", "AGENT", "BLOCK", "POST", "WAITER", "CONFLICT"}
+    assert set(generate.SHAPES) - set(LINES) == {*parts, *WAITS, "verify", "watch"}
 
 
 def test_the_settings_listed_are_the_settings_read(generate: ModuleType) -> None:

@@ -39,9 +39,11 @@ def test_a_release_as_json_has_the_claims_with_what_was_given_back(alone: Repo) 
                 "claimed_at": "<stamp>",
                 "lease_until": "<stamp>",
                 "holder_stale": False,
+                "unattended": False,
                 "stamps": [],
             }
         ],
+        "granted": [],
     }
 
 

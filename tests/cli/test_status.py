@@ -60,6 +60,7 @@ def test_status_as_json_has_the_documented_fields(alone: Repo) -> None:
                 "claimed_at": "<stamp>",
                 "lease_until": "<stamp>",
                 "holder_stale": False,
+                "unattended": False,
                 "stamps": [],
             }
         ],

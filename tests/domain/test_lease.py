@@ -24,6 +24,7 @@ MEMBER = Member(keys=(), seq=1, session=Session("s1"))
 def beat(at: int, session: str = "s1", state: str = "online") -> Presence:
     """Return a heartbeat."""
     fields = {"branch": None, "note": None, "queue": 0, "since": at, "state": state, "task": None, "ttl": 60}
+    fields |= {"host": None, "place": None, "will": None}
     return statement(1, Presence, "alpha", at=at, session=Session(session), **fields)
 
 
@@ -40,6 +41,16 @@ def test_a_lease_ends_a_ttl_after_the_newest_of_grant_renewal_and_beat() -> None
     renewal = world.renew("alpha", Renewal(claim.op, (None,), ()), ttl=1000)
     world.done(renewal)
     assert lease_end(world.head.state.claims[claim.op], claim.at + 5) == renewal.at + 1000
+
+
+def test_a_claim_that_came_unattended_ends_in_two_minutes_unless_a_later_beat_follows() -> None:
+    world = World.of("alpha")
+    claim = world.granted(world.claim("alpha", path("a"), ttl=1000))._replace(unattended=True)
+    assert lease_end(claim, None) == claim.at + 120
+    assert lease_end(claim, claim.at) == claim.at + 120
+    assert lease_end(claim, claim.at + 1) == claim.at + 1001
+    assert lease_end(claim._replace(ttl=30), None) == claim.at + 30
+    assert vouched_until(claim, None, 60) == claim.at + 60
 
 
 def test_a_claim_is_stale_only_after_the_last_second_of_its_lease_and_still_held() -> None:

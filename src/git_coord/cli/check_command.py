@@ -119,11 +119,11 @@ def _holder(answer: query.Checked, now: query.Picture) -> str:
     if answer.held is None or answer.item is None:
         return ""
     claim = answer.held.claim
-    name = render.token(claim, is_confirmed=answer.held.is_confirmed)
+    name = render.whose(claim, is_confirmed=answer.held.is_confirmed)
     what = "" if answer.item.name == answer.asked.name else f" {render.shown(answer.item)}"
     purpose = f'   "{claim.purpose}"' if claim.purpose else ""
     until = render.lease(answer.held, now.now)
-    return f"   {claim.holder} {name} {answer.item.intent.value}{what}{purpose}   {until}"
+    return f"   {name} {answer.item.intent.value}{what}{purpose}   {until}"
 
 
 def _unknown(app: App, output: Output, items: tuple[Item, ...], trouble: CoordError) -> int:

@@ -16,15 +16,22 @@ from git_coord.service.standstill import check_still_held
 
 from . import options, render, resources
 from .output import Output
+from .wait_option import WaitingCommand
 
 
-@click.command("claim", context_settings=options.HELP)
+@click.command("claim", cls=WaitingCommand, context_settings=options.HELP)
 @click.argument("resource", nargs=-1)
 @resources.glob
 @click.option("--read", "is_read", is_flag=True, help="Only keep others from editing; readers share.")
 @click.option("-m", "purpose", default="", callback=options.clean_line, help="What for, one line.")
 @click.option("--lease", type=click.Choice(list(CLASSES)), help="quick 30 min, standard 2 h, long 4 h (needs -m).")
 @click.option("--ttl", callback=options.duration, metavar="DUR", help="Another length: 90s, 30m, 2h.")
+@click.option(
+    "--wait",
+    callback=options.duration,
+    metavar="[DUR]",
+    help="Queue for it, 10m (at most 1h), then exit 75.",
+)
 @click.option("--stamp", "stamps", multiple=True, metavar="NAME=VALUE", help="Kept with the claim (repeatable).")
 @resources.stdin
 @resources.nul
@@ -37,6 +44,7 @@ def command(
     purpose: str,
     lease: str | None,
     ttl: int | None,
+    wait: int | None,
     stamps: tuple[str, ...],
     from_stdin: bool,
     is_nul: bool,
@@ -48,6 +56,10 @@ def command(
 
     A path covers everything below it. Others' commits that touch what you hold are refused until you release it, or a
     maintainer breaks the claim.
+
+    With --wait a claim that others are in the way of stands in the ledger's queue. Whatever removes the last obstacle
+    grants it. Newcomers are kept off what it asks for, for ten minutes; the holders it waits for are not. A wait that
+    is interrupted, or over, leaves nothing in the queue.
     """
     app, output = options.means(as_json, agent, offline=offline)
     app.warm()
@@ -61,12 +73,22 @@ def command(
         stamps=stamps_of(stamps),
         base=app.worktree.base(),
     )
-    result = claims.claim(app.coord, wanted)
+    result = claims.claim(app.coord, wanted) if wait is None else _waited(app, output, wanted, wait)
+    if isinstance(result, int):
+        return result
     app.refresh_snapshot()
     if isinstance(result, claims.ClaimRefused):
         return refused(app, output, result, wanted.items)
     check_still_held(app.coord, result, app.look_again)
     return _granted(app, output, result)
+
+
+def _waited(
+    app: App, output: Output, wanted: claims.Wanted, seconds: int
+) -> claims.ClaimGranted | claims.ClaimRefused | int:
+    from .claim_waiting import claim  # only who waits pays for it
+
+    return claim(app, output, wanted, seconds)
 
 
 def _lease(lease: str | None, purpose: str) -> str:
@@ -123,22 +145,6 @@ def _headline(app: App, result: claims.ClaimGranted, until: int) -> str:
 
 def refused(app: App, output: Output, result: claims.ClaimRefused, items: tuple[Item, ...]) -> int:
     """Say who is in the way of a claim of these items; returns the exit status."""
-    from git_coord.service.query import picture
+    from . import refusal
 
-    now = picture(app.coord)
-    first = result.conflicts[0]
-    name = render.shown(first.asked)[:400]
-    step = f"git coord post --to {first.claim.holder} {render.quoted([f'need {name}'])}"
-    if output.is_json:
-        objects = [render.conflict_object(conflict, now) for conflict in result.conflicts]
-        output.object({"code": "conflict", **objects[0], "conflicts": objects, "next": step}, ok=False)
-        return Kind.CONFLICT.exit_status
-    free = _free(app, items, result)
-    output.lines(["refused, nothing claimed", *render.conflict_lines(result.conflicts, now)])
-    output.lines([f"next   {step}", *([f"       git coord claim {free}   (what is free)"] if free else [])])
-    return Kind.CONFLICT.exit_status
-
-
-def _free(app: App, items: tuple[Item, ...], result: claims.ClaimRefused) -> str:
-    taken = {conflict.asked for conflict in result.conflicts}
-    return " ".join(render.typed(item, app.location.prefix) for item in items if item not in taken)
+    return refusal.tell(app, output, result.conflicts, items, refusal.REFUSED)

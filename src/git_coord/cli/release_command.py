@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import click
 
 from git_coord.app import App
 from git_coord.domain.items import Item, ItemKind
-from git_coord.domain.ledger import Change
+from git_coord.domain.ledger import Change, Served
 from git_coord.domain.state import LiveClaim
 from git_coord.domain.text import escape_for_display
 from git_coord.errors import CoordError, Kind
@@ -24,6 +26,7 @@ REASONS = "merged, ejected, abort, done"
 @click.argument("resource", nargs=-1)
 @resources.glob
 @click.option("--all", "is_all", is_flag=True, help="Everything this agent holds.")
+@click.option("--to", metavar="AGENT", help="Hand over to this agent, with nobody in between.")
 @click.option("-m", "--reason", "reason", default="", callback=options.clean_line, help=f"Why: {REASONS}, or a line.")
 @resources.stdin
 @resources.nul
@@ -33,6 +36,7 @@ def command(
     resource: tuple[str, ...],
     globs: tuple[str, ...],
     is_all: bool,
+    to: str | None,
     reason: str,
     from_stdin: bool,
     is_nul: bool,
@@ -40,15 +44,31 @@ def command(
     as_json: bool,
     agent: str | None,
 ) -> int:
-    """Give claims back: paths (and all you hold below them), #tokens, or --all."""
+    """Give claims back: paths (and all you hold below them), #tokens, or --all.
+
+    With --to they go to another agent, waiters or not: each claim in one operation, under a new token.
+    """
     app, output = options.means(as_json, agent, offline=offline)
     open_ledger(app.coord)
     names = [*resource, *(resources.read_stdin(is_nul) if from_stdin else ())]
     chosen = select(app, names, globs, is_all)
+    if to is not None:
+        return _hand_over(app, output, chosen, to, reason)
     done = claims.release(app.coord, chosen, reason)
     app.refresh_snapshot()
     _warn_uncommitted(app, output, chosen)
     return tell(app, output, "released", done)
+
+
+def _hand_over(app: App, output: Output, chosen: selection.Selection, to: str, reason: str) -> int:
+    from . import handing_over  # hardly ever needed
+
+    try:
+        done = handing_over.hand_over(app, chosen, to, reason)
+    finally:
+        app.refresh_snapshot()
+    _warn_uncommitted(app, output, chosen)
+    return handing_over.tell(app, output, to, done)
 
 
 def select(app: App, names: list[str], globs: tuple[str, ...], is_all: bool) -> selection.Selection:
@@ -89,11 +109,39 @@ def tell(app: App, output: Output, word: str, done: claims.Changed) -> int:
     if output.is_json:
         now = query.picture(app.coord)
         rows = [_object(change, now, word) for change in done.changes]
-        output.object({"confirmed": done.is_confirmed, "claims": rows})
+        output.object({"confirmed": done.is_confirmed, "claims": rows, "granted": served_objects(done.served)})
         return 0
     for change in done.changes:
         output.lines([_line(app, change, word, is_confirmed=done.is_confirmed)])
+    output.lines(served_lines(done.served))
     return 0
+
+
+def served_objects(served: Sequence[Served]) -> list[dict[str, object]]:
+    """Return the waiters that were granted by an operation as `--json` shows them."""
+    return [
+        {
+            "token": each.claim.token,
+            "agent": each.claim.holder,
+            "items": [render.item_object(item) for _, item in each.claim.live()],
+        }
+        for each in served
+    ]
+
+
+def served_lines(served: Sequence[Served]) -> list[str]:
+    """Return a line for each waiter that was granted by an operation."""
+    return [
+        f"granted  #{each.claim.token}   {each.claim.holder}   {names_of(item for _, item in each.claim.live())}"
+        "   (was waiting)"
+        for each in served
+    ]
+
+
+def names_of(items: Iterable[Item]) -> str:
+    """Return the first of some items for a line, and how many more there are."""
+    shown = [render.shown(item) for item in items]
+    return "  ".join(shown[:8]) + (f"  +{len(shown) - 8}" if len(shown) > 8 else "")
 
 
 def _object(change: Change, now: query.Picture, word: str) -> dict[str, object]:
@@ -101,11 +149,12 @@ def _object(change: Change, now: query.Picture, word: str) -> dict[str, object]:
     shown = change.after if word == "renewed" and change.after else change.before
     entry = render.claim_object(now.held(shown))
     if word != "renewed":
-        entry["items"] = [render.item_object(item) for item in _gone(change)]
+        entry["items"] = [render.item_object(item) for item in gone(change)]
     return entry
 
 
-def _gone(change: Change) -> list[Item]:
+def gone(change: Change) -> list[Item]:
+    """Return the items that a claim lost."""
     assert change.before is not None
     left = {i for i, _ in change.after.live()} if change.after and change.after is not change.before else set()
     return [item for i, item in change.before.live() if i not in left]
@@ -113,7 +162,6 @@ def _gone(change: Change) -> list[Item]:
 
 def _line(app: App, change: Change, word: str, *, is_confirmed: bool) -> str:
     assert change.before is not None
-    shown = [item for _, item in change.before.live()] if word == "renewed" else _gone(change)
-    names = "  ".join(render.shown(item) for item in shown[:8]) + (f"  +{len(shown) - 8}" if len(shown) > 8 else "")
+    shown = [item for _, item in change.before.live()] if word == "renewed" else gone(change)
     whose = "" if change.before.holder == app.coord.me.agent else f" of {change.before.holder}"
-    return f"{word if is_confirmed else f'to be {word}'} #{change.before.token}{whose}   {names}"
+    return f"{word if is_confirmed else f'to be {word}'} #{change.before.token}{whose}   {names_of(shown)}"

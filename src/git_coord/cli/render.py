@@ -60,8 +60,18 @@ def token(claim: LiveClaim, *, is_confirmed: bool = True) -> str:
     return f"#{claim.token}" if is_confirmed else "unconfirmed"
 
 
+def whose(claim: LiveClaim, *, is_confirmed: bool = True) -> str:
+    """Return `alpha #1042`, or who waits for it."""
+    return f"{claim.holder} {token(claim, is_confirmed=is_confirmed) if claim.token else 'waiting'}"
+
+
 def lease(held: Held, now: int) -> str:
-    """Return until when a lease lasts, or since when it is over; of an own one, that it will soon be."""
+    """Return until when a lease lasts, or since when it is over; of an own one, that it will soon be.
+
+    Of a claim that waits, until when it keeps newcomers off.
+    """
+    if not held.claim.token:
+        return f"keeps newcomers off until {clock_time(held.lease_until, now)}"
     if held.vouched_until is not None and now > held.vouched_until:
         return f"unvouched since {clock_time(held.vouched_until, now)}"
     if held.vouched_until is not None and now >= warned_from(held.claim, held.vouched_until):
@@ -94,7 +104,7 @@ def claim_object(held: Held) -> dict[str, Any]:
     """Return a live claim as `--json` shows it."""
     claim = held.claim
     return {
-        "token": claim.token if held.is_confirmed else None,
+        "token": (claim.token or None) if held.is_confirmed else None,
         "confirmed": held.is_confirmed,
         "agent": claim.holder,
         "items": [item_object(item) | {"blob": claim.pins[i]} for i, item in claim.live()],
@@ -104,6 +114,7 @@ def claim_object(held: Held) -> dict[str, Any]:
         "claimed_at": format_stamp(claim.at),
         "lease_until": format_stamp(held.lease_until),
         "holder_stale": held.is_stale,
+        "unattended": held.is_unattended,
         "stamps": [stamp._asdict() for stamp in claim.stamps],
     }
 
@@ -120,21 +131,22 @@ def conflict_object(conflict: Conflict, now: Picture) -> dict[str, Any]:
         "claimed_at": format_stamp(conflict.claim.at),
         "lease_until": format_stamp(held.lease_until),
         "holder_stale": held.is_stale,
-        "token": conflict.claim.token if held.is_confirmed else None,
+        "token": (conflict.claim.token or None) if held.is_confirmed else None,
+        "waiting": not conflict.claim.token,
         "caller_stamps": [stamp._asdict() for stamp in conflict.claim.stamps],
     }
 
 
 def conflict_lines(conflicts: Sequence[Conflict], now: Picture) -> list[str]:
     """Return two aligned lines for each item in the way."""
-    width = max(len(shown(conflict.asked)) for conflict in conflicts)
+    width = max((len(shown(conflict.asked)) for conflict in conflicts), default=0)
     lines = []
     for conflict in conflicts:
         held = now.held(conflict.claim)
         what = "" if conflict.held.name == conflict.asked.name else f" {shown(conflict.held)}"
-        name = token(conflict.claim, is_confirmed=held.is_confirmed)
+        name = whose(conflict.claim, is_confirmed=held.is_confirmed)
         purpose = f'   "{conflict.claim.purpose}"' if conflict.claim.purpose else ""
-        how = f"{conflict.claim.holder} {name} {conflict.held.intent.value}{what}{purpose}"
+        how = f"{name} {conflict.held.intent.value}{what}{purpose}"
         lines.append(f"  {shown(conflict.asked):{width}}   {how}")
         since = clock_time(conflict.claim.at, now.now)
         lines.append(f"  {'':{width}}   since {since}, {seen(held, now.now)}, {lease(held, now.now)}")

@@ -37,7 +37,7 @@ def command(is_local: bool, as_json: bool, agent: str | None) -> int:
             {
                 "agents": [agent_object(seen, now) for seen in shown.agents],
                 "claims": [render.claim_object(held) for held in shown.claims],
-                "waiting": [],
+                "waiting": [_waiting_object(waiting, shown.picture) for waiting in shown.waiting],
                 "blocked": [block_object(found) for found in shown.blocks],
                 "posts": [post_object(posted) for posted in shown.posts],
                 "synced_at": render.as_of_stamp(age, now),
@@ -48,6 +48,8 @@ def command(is_local: bool, as_json: bool, agent: str | None) -> int:
         return 0
     output.lines(_section("agents", [agent_line(seen, now) for seen in shown.agents]))
     output.lines(_section("claims", _claim_lines(shown.claims, now)))
+    if shown.waiting:
+        output.lines(_section("waiting", render.table([_waiting_row(waiting, now) for waiting in shown.waiting])))
     if shown.blocks:
         output.lines(_section("blocked", [_block_line(found, now) for found in shown.blocks]))
     output.lines(_section("posts", [post_line(posted, now) for posted in shown.posts]))
@@ -99,7 +101,34 @@ def _claim_row(held: query.Held, now: int) -> list[str]:
     return [token, claim.holder, intents, render.lease(held, now), f" {names}{purpose}"]
 
 
+def _waiting_row(waiting: query.Waiting, now: int) -> list[str]:
+    op = waiting.waiter.op
+    intents = "/".join(sorted({item.intent.value for item in op.items}))
+    names = "  ".join(render.shown(item) for item in op.items[:6])
+    more = f"  +{len(op.items) - 6}" if len(op.items) > 6 else ""
+    ahead = list(dict.fromkeys(render.whose(conflict.claim) for conflict in waiting.behind))
+    behind = f"behind {', '.join(ahead[:5])}" if ahead else "next"
+    until = render.clock_time(op.wait_until or op.at, now)
+    purpose = f'   "{op.purpose}"' if op.purpose else ""
+    return [op.agent, intents, f"{names}{more}", behind, f"until {until}{purpose}"]
+
+
+def _waiting_object(waiting: query.Waiting, now: query.Picture) -> dict[str, Any]:
+    op = waiting.waiter.op
+    return {
+        "agent": op.agent,
+        "items": [render.item_object(item) for item in op.items],
+        "purpose": op.purpose,
+        "since": format_stamp(op.at),
+        "until": format_stamp(op.wait_until or op.at),
+        "confirmed": waiting.is_confirmed,
+        "behind": [render.conflict_object(conflict, now) for conflict in waiting.behind],
+    }
+
+
 def _remedy(held: query.Held) -> list[str]:
+    if held.is_unattended:
+        return ["       came while its holder was not acting: needs a sign of life by then"]
     if not held.is_stale:
         return []
     return [f"       still blocks; a maintainer: git coord break {held.claim.token} -m abandoned"]

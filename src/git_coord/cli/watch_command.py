@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import click
 
 from git_coord.app import App
+from git_coord.app.patience import is_near
 from git_coord.errors import CoordError, Kind
 from git_coord.service.cursor import Cursor, decode
 from git_coord.watch.loop import Plan, Watch
@@ -69,17 +70,9 @@ def command(
 
 
 def _interval(app: App, asked: int | None) -> float:
-    if asked is not None and asked < INTERVAL and not _is_near(app):
+    if asked is not None and asked < INTERVAL and not is_near(app.config, app.remote_name):
         raise CoordError(Kind.USAGE, f"--interval is {asked} s; hosts advise at least {INTERVAL} s between requests")
     return float(asked or INTERVAL)
-
-
-def _is_near(app: App) -> bool:
-    """Tell whether the remote is a path of this machine, so that no host is asked too often."""
-    name = app.remote_name
-    urls = app.config.get_all(f"remote.{name}.pushurl") or app.config.get_all(f"remote.{name}.url")
-    paths = [url for url in urls if url.startswith("file://") or ":" not in url.split("/")[0]]
-    return name is None or (len(urls) == len(paths) and not app.config.under("url"))
 
 
 def _cursor(since: str | None, cursor_file: str | None) -> Cursor | None:

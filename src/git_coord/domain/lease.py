@@ -19,8 +19,18 @@ PER_AGENT_SECONDS = 15
 
 
 def lease_end(claim: LiveClaim, beat: int | None) -> int:
-    """Return when the lease is over: max(granted or renewed at, last beat) + ttl, seconds since the epoch."""
+    """Return when the lease is over: max(granted or renewed at, last beat) + ttl, seconds since the epoch.
+
+    One that came by the queue or by hand needs a beat later than that, or it ends sooner: its holder may be gone.
+    """
+    if is_unattended(claim, beat):
+        return claim.certain_end
     return max(claim.renewed, beat or 0) + claim.ttl
+
+
+def is_unattended(claim: LiveClaim, beat: int | None) -> bool:
+    """Tell whether a claim came to its holder while it was not acting, and no sign of life followed."""
+    return claim.unattended and (beat is None or beat <= claim.renewed)
 
 
 def counting_beat(member: Member, presence: Presence | None, now: int, skew: int) -> int | None:

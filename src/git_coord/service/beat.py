@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from git_coord.domain.ids import Agent
-from git_coord.domain.lease import beat_interval
+from git_coord.domain.lease import beat_interval, is_unattended
 from git_coord.domain.state import State
 from git_coord.guard import beats as files
 from git_coord.store import refnames
@@ -98,7 +98,14 @@ def _is_new(coord: Coord, at: int) -> bool:
 
 
 def interval(coord: Coord) -> int:
-    """Return after how many seconds the agent's next beat is due: only those share who hold something."""
+    """Return after how many seconds the agent's next beat is due: only those share who hold something.
+
+    At once, when a claim came to the agent while it was not acting: that one ends soon without.
+    """
     state = coord.known.state
-    own = [claim.ttl for claim in state.held_by(coord.me.agent)]
-    return beat_interval(own, len({claim.holder for claim in state.claims.values()}))
+    own = state.held_by(coord.me.agent)
+    if any(claim.unattended for claim in own):
+        beat = local_beat(coord, state, coord.me.agent)
+        if any(is_unattended(claim, beat) for claim in own):
+            return 1
+    return beat_interval([claim.ttl for claim in own], len({claim.holder for claim in state.claims.values()}))

@@ -34,6 +34,8 @@ def endings(coord: Coord, since: Oid, missing: Collection[Nonce]) -> dict[Nonce,
     for nonce in missing:
         claim = old.get(nonce)
         items = tuple(item for _, item in claim.live()) if claim else ()
+        if items and all(_is_own(coord, item) for item in items):
+            continue  # a claim that waited has replaced it
         ending = next((op for op in placed if op["kind"] not in KEEPING and _names(op, nonce)), None)
         if ending is None and any(op["agent"] == coord.me.agent and op["kind"] == "claim" for op in placed):
             continue
@@ -41,6 +43,11 @@ def endings(coord: Coord, since: Oid, missing: Collection[Nonce]) -> dict[Nonce,
         if ending is None or (ending["agent"] != coord.me.agent and ending["kind"] != "settle"):
             found[nonce] = items, _words(coord, ending)
     return found
+
+
+def _is_own(coord: Coord, item: Item) -> bool:
+    state = coord.known.state
+    return any(state.claims[nonce].holder == coord.me.agent for nonce, _ in state.index.same(item))
 
 
 def _names(op: dict[str, Any], nonce: Nonce) -> bool:

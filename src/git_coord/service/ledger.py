@@ -222,8 +222,9 @@ def view(coord: Coord) -> tuple[State, frozenset[Nonce]]:
     if made is None:
         return coord.known.state, frozenset()
     fresh = {entry.sealed.id for entry in made.placed}
-    claims = made.head.state.claims
-    return made.head.state, frozenset(nonce for nonce, claim in claims.items() if (claim.holder, nonce) in fresh)
+    state = made.head.state
+    claimed = frozenset(nonce for nonce, claim in state.claims.items() if (claim.holder, nonce) in fresh)
+    return state, claimed | {nonce for nonce, waiter in state.waiting.items() if (waiter.agent, nonce) in fresh}
 
 
 def fetched_ledger(coord: Coord) -> Oid | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from git_coord.domain.chain import OpId, Placed, Sealed
 from git_coord.domain.items import show_name
 from git_coord.domain.ledger import Refused
@@ -46,7 +48,12 @@ def _is_lost(placed: Placed) -> bool:
 
 def tell_losses(coord: Coord, waited: Waiting) -> None:
     """Say which pending claims were refused on the way to the present head."""
-    for placed in settled(coord, waited)[1]:
+    tell(coord, settled(coord, waited)[1])
+
+
+def tell(coord: Coord, lost: Iterable[Placed]) -> None:
+    """Say of each of these claims that it was refused, and why."""
+    for placed in lost:
         assert isinstance(placed.outcome, Refused)
         assert isinstance(placed.sealed.op, Claim)
         names = ", ".join(show_name(item.kind, item.name) for item in placed.sealed.op.items[:3])
@@ -54,5 +61,6 @@ def tell_losses(coord: Coord, waited: Waiting) -> None:
         first = next(iter(placed.outcome.conflicts), None)
         why = placed.outcome.reason.value
         if first is not None:
-            why = f"{first.claim.holder} holds {show_name(first.held.kind, first.held.name)}"
+            does = "holds" if first.claim.token else "waits for"
+            why = f"{first.claim.holder} {does} {show_name(first.held.kind, first.held.name)}"
         coord.notice(f"lost: {placed.sealed.op.agent}'s claim on {names}{more} was refused, {why}")

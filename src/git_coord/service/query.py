@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from git_coord.domain.changing import unqueued
 from git_coord.domain.fold import Fold, fold_name
+from git_coord.domain.granting import overdue
 from git_coord.domain.ids import Agent, Nonce
 from git_coord.domain.items import EVERYTHING, Intent, Item, ItemKind
-from git_coord.domain.lease import is_stale, lease_end
-from git_coord.domain.obstacles import blocks_on
+from git_coord.domain.lease import is_stale, is_unattended, lease_end
+from git_coord.domain.ledger import Conflict
+from git_coord.domain.obstacles import PROTECTED_SECONDS, blocks_on, obstacles
 from git_coord.domain.overlap import covers, same_item
-from git_coord.domain.state import Block, LiveClaim, State
+from git_coord.domain.state import Block, LiveClaim, State, Waiter
 
 from .context import Coord
 from .leases import own_leases
@@ -31,6 +34,8 @@ class Held:
     seen_at: int | None
     vouched_until: int | None = None
     """Of an own claim: until when this clone can vouch for it, by the last beat that it knows to have arrived."""
+    is_unattended: bool = False
+    """Whether it came by the queue or by hand, and no sign of life of its holder followed yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +49,16 @@ class Picture:
     vouched: Mapping[Nonce, int]
 
     def held(self, claim: LiveClaim) -> Held:
-        """Describe one claim."""
+        """Describe one claim; one that waits "ends" when it keeps newcomers off no longer."""
+        if not claim.token:
+            until = claim.at + PROTECTED_SECONDS
+            return Held(claim, until, is_stale=False, is_confirmed=claim.op not in self.unconfirmed, seen_at=None)
         beat = self.beats.get(claim.holder)
         stale, is_confirmed = is_stale(claim, beat, self.now), claim.op not in self.unconfirmed
         vouched = self.vouched.get(claim.op)
-        return Held(claim, lease_end(claim, beat), stale, is_confirmed, beat or claim.renewed, vouched)
+        unattended = is_unattended(claim, beat)
+        seen = beat if unattended else beat or claim.renewed
+        return Held(claim, lease_end(claim, beat), stale, is_confirmed, seen, vouched, unattended)
 
     def is_lost(self, claim: LiveClaim) -> bool:
         """Tell whether a claim of the acting agent's is one that it can vouch for no longer."""
@@ -96,7 +106,15 @@ def _checked(now: Picture, asked: Item, me: Agent | None) -> Checked:
         held = now.held(claim)
         status = "mine" if claim.holder == me else "stale" if held.is_stale else "held"
         return Checked(asked, status, held, own)
+    for found in _kept_off(now, asked, me) if now.state.waiting else ():
+        return Checked(asked, "held", now.held(found.claim), found.held)
     return Checked(asked, "free", None, None)
+
+
+def _kept_off(now: Picture, asked: Item, me: Agent | None) -> tuple[Conflict, ...]:
+    """Return the waiters that would keep a new claim off what nobody holds."""
+    state = unqueued(now.state, overdue(now.state, now.now))
+    return obstacles(state, me or Agent(""), (asked,), now.now)
 
 
 def _holds_all(own: Item, asked: Item, fold: Fold) -> bool:
@@ -108,15 +126,26 @@ def _holds_all(own: Item, asked: Item, fold: Fold) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Waiting:
+    """A claim in the queue, who is in its way now, and whether it is confirmed."""
+
+    waiter: Waiter
+    behind: tuple[Conflict, ...]
+    is_confirmed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Status:
     """Everything `status` shows."""
 
     agents: list[Seen]
     claims: list[Held]
+    waiting: list[Waiting]
     posts: list[Posted]
     warnings: list[str]
     blocks: list[Block]
     """Tasks that nobody may claim, the oldest block first."""
+    picture: Picture
 
 
 def status(coord: Coord) -> Status:
@@ -124,7 +153,18 @@ def status(coord: Coord) -> Status:
     now = picture(coord)
     claims = [now.held(claim) for claim in sorted(now.state.claims.values(), key=lambda claim: claim.token)]
     posts = [posted for posted in board(coord) if posted.post.status in LIVE]
-    return Status(roster(coord), claims, posts, list(_warnings(now, claims)), list(now.state.blocks.values()))
+    blocks = list(now.state.blocks.values())
+    return Status(roster(coord), claims, queue(now), posts, list(_warnings(now, claims)), blocks, now)
+
+
+def queue(now: Picture) -> list[Waiting]:
+    """Return who waits, in the order of the queue."""
+    return [_waiting(now, waiter) for waiter in now.state.waiting.values()]
+
+
+def _waiting(now: Picture, waiter: Waiter) -> Waiting:
+    behind = obstacles(now.state, waiter.agent, waiter.op.items, now.now, waiter.queue)
+    return Waiting(waiter, behind, waiter.op.nonce not in now.unconfirmed)
 
 
 def _warnings(now: Picture, claims: Iterable[Held]) -> Iterable[str]:

@@ -1,0 +1,61 @@
+"""A claim that others are in the way of, in words and as JSON: who, since when, until when, and what to type next."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from git_coord.app import App
+from git_coord.domain.items import Intent, Item
+from git_coord.domain.ledger import Conflict
+from git_coord.errors import Kind
+
+from . import render
+from .output import Output
+
+LONGEST_STEP = 2000
+"""Characters of a command that is advised; who claims thousands of paths has the list at hand."""
+
+
+class Told(NamedTuple):
+    """How it is headed, and what it is."""
+
+    headline: str
+    kind: Kind
+
+
+REFUSED = Told("refused, nothing claimed", Kind.CONFLICT)
+
+
+def tell(app: App, output: Output, conflicts: tuple[Conflict, ...], items: tuple[Item, ...], told: Told) -> int:
+    """Say who is in the way of a claim of these items; returns the exit status."""
+    from git_coord.service.query import picture
+
+    now = picture(app.coord)
+    steps = _steps(app, conflicts, items)
+    if output.is_json:
+        objects = [render.conflict_object(conflict, now) for conflict in conflicts]
+        first = objects[0] if objects else {}
+        step = steps[0].partition("   (")[0]
+        output.object({"code": told.kind.code, **first, "conflicts": objects, "next": step}, ok=False)
+    else:
+        titles = ["next", *[""] * len(steps)]
+        lines = [f"{title:6} {step}" for title, step in zip(titles, steps, strict=False)]
+        output.lines([told.headline, *render.conflict_lines(conflicts, now), *lines])
+    return told.kind.exit_status
+
+
+def _steps(app: App, conflicts: tuple[Conflict, ...], items: tuple[Item, ...]) -> list[str]:
+    """Return the commands to go on with: wait, ask the first holder, claim what is free."""
+    taken = {conflict.asked for conflict in conflicts}
+    free = _typed(app, [item for item in items if item not in taken])
+    steps = [f"git coord claim {_typed(app, items)} --wait 10m"]
+    for conflict in conflicts[:1]:
+        need = render.quoted([f"need {render.shown(conflict.asked)[:400]}"])
+        steps.append(f"git coord post --to {conflict.claim.holder} {need}")
+    steps += [f"git coord claim {free}   (what is free)"] if free and taken else []
+    return [step for step in steps if len(step) <= LONGEST_STEP] or ["git coord status"]
+
+
+def _typed(app: App, items: tuple[Item, ...] | list[Item]) -> str:
+    reads = ["--read"] if items and items[0].intent is Intent.READ else []
+    return " ".join([*reads, *(render.typed(item, app.location.prefix) for item in items)])

@@ -1,0 +1,42 @@
+"""Signals that end a command in good order: noted the first time, and at once the second.
+
+Nothing is said in a handler: it may have struck inside a `print`, which cannot be entered twice.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Noted:
+    """The signal that came, None before."""
+
+    number: int | None = None
+
+    @property
+    def exit_status(self) -> int:
+        """What a shell says of a process that a signal ended."""
+        return 128 + (self.number or 0)
+
+
+@contextmanager
+def noted() -> Iterator[Noted]:
+    """Let the body see that it is to end; a second signal interrupts it wherever it is."""
+    found = Noted()
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        if found.number is not None:
+            raise KeyboardInterrupt
+        found.number = number
+
+    before = {number: signal.signal(number, note) for number in ENDING if signal.getsignal(number) != signal.SIG_IGN}
+    try:
+        yield found
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

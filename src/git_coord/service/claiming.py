@@ -1,0 +1,217 @@
+"""How a claim is published: drawn, placed, and taken back when its command ends without it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import NamedTuple
+
+from git_coord.domain.changing import unqueued
+from git_coord.domain.granting import overdue
+from git_coord.domain.ids import Nonce
+from git_coord.domain.items import Item
+from git_coord.domain.lease import OFFLINE_NOT_AFTER
+from git_coord.domain.ledger import Conflict, Granted, Outcome, Refusal, Refused
+from git_coord.domain.obstacles import obstacles
+from git_coord.domain.state import LiveClaim, State
+from git_coord.domain.statements import Base, Cancel, Claim, Stamp
+from git_coord.errors import CoordError, Kind
+
+from .context import Coord
+from .ledger import view
+from .losses import tell_losses, waiting
+from .operations import operation
+from .place import Submitted, UnreachableError, submit
+from .remote_ledger import LEDGER_FAMILIES, fetch_and_adopt
+from .requests import publish, read_requests
+from .tasks import blocked
+
+
+class Wanted(NamedTuple):
+    """What `claim` asks for; `ttl` in seconds, `stamps` None keeps those of items claimed anew."""
+
+    items: tuple[Item, ...]
+    purpose: str
+    lease: str
+    ttl: int
+    stamps: tuple[Stamp, ...] | None
+    base: Base
+
+
+class ClaimGranted(NamedTuple):
+    """The claim is held; not confirmed while the remote has not placed it."""
+
+    claim: LiveClaim
+    is_confirmed: bool
+
+
+class ClaimRefused(NamedTuple):
+    """Nothing was claimed; every holder in the way."""
+
+    conflicts: tuple[Conflict, ...]
+
+
+def submit_claim(coord: Coord, wanted: Wanted, wait: int | None = None) -> Submitted:
+    """Publish a claim, which may `wait` so many seconds in the queue, and place it.
+
+    Raises `UnreachableError` for one that may still be granted; with any other error, and an interrupt, it is taken
+    back.
+    """
+    drawn: list[Claim] = []
+
+    def make(seq: int) -> Claim:
+        op = operation(coord, Claim, seq, not_after=None, **_fields(wanted))
+        drawn.append(_with_times(op, wait, has_deadline=coord.settings.offline != "allow"))
+        return drawn[-1]
+
+    with _taken_back(coord, drawn):
+        submitted = submit(coord, make)
+        return submit(coord, make) if _is_late_already(coord, submitted) else submitted
+
+
+@contextmanager
+def _taken_back(coord: Coord, drawn: Sequence[Claim]) -> Iterator[None]:
+    """Cancel the last claim drawn when the body ends without having placed it; earlier ones were never published."""
+    try:
+        yield
+    except UnreachableError:
+        raise
+    except CoordError:
+        if drawn and _is_published(coord, drawn[-1].nonce):
+            _take_back(coord, drawn[-1].nonce)
+        raise
+    except KeyboardInterrupt:
+        if drawn:  # whether it was published cannot be told: it may have struck inside the swap
+            _take_back(coord, drawn[-1].nonce)
+        raise
+
+
+def _fields(wanted: Wanted) -> dict[str, object]:
+    return {name: getattr(wanted, name) for name in ("items", "purpose", "lease", "ttl", "stamps", "base")}
+
+
+def _with_times(op: Claim, wait: int | None, *, has_deadline: bool) -> Claim:
+    not_after = op.at + OFFLINE_NOT_AFTER if has_deadline else None
+    return replace(op, not_after=not_after, wait_until=None if wait is None else op.at + wait)
+
+
+def _is_late_already(coord: Coord, submitted: Submitted) -> bool:
+    """Tell whether a claim just made was refused as too late: the operation before it came from a clock far ahead.
+
+    The refusal has set the ledger's time to this clock, so that a second try is judged by it.
+    """
+    late = isinstance(submitted.outcome, Refused) and submitted.outcome.reason is Refusal.LATE
+    op = submitted.sealed.op
+    return late and isinstance(op, Claim) and op.not_after is not None and coord.clock.now() <= op.not_after
+
+
+def check_ttl(coord: Coord, ttl: int) -> None:
+    """Raise CoordError(USAGE) for a ttl that is too short or too long here."""
+    settings = coord.settings
+    least = settings.min_ttl_remote if coord.remote is not None else settings.min_ttl_local
+    most = coord.known.state.policy.max_lease
+    if not least <= ttl <= most:
+        raise CoordError(Kind.USAGE, f"a lease of {ttl} s is not between {least} s and {most} s here")
+
+
+def known_conflicts(coord: Coord, items: tuple[Item, ...]) -> tuple[Conflict, ...]:
+    """Return who is in the way before anything is published, waiters too; final only after a fetch in this command."""
+    found = in_the_way(coord, coord.known.state, items)
+    if not found or coord.remote is None or coord.fetched_at is not None:
+        return found
+    waited = waiting(coord)
+    try:
+        fetch_and_adopt(coord, LEDGER_FAMILIES)
+    except CoordError as trouble:
+        if trouble.kind is not Kind.UNKNOWN or coord.settings.offline != "allow":
+            raise
+        return found
+    tell_losses(coord, waited)
+    return in_the_way(coord, coord.known.state, items)
+
+
+def in_the_way(coord: Coord, state: State, items: tuple[Item, ...], number: int | None = None) -> tuple[Conflict, ...]:
+    """Return what is in the way of a claim of these items that is placed now, or has this number in the queue."""
+    now = coord.clock.now()
+    if state.waiting:
+        state = unqueued(state, overdue(state, now))  # as placing the claim would
+    return obstacles(state, coord.me.agent, items, now, number)
+
+
+def claimed(submitted: Submitted) -> ClaimGranted | ClaimRefused:
+    """Return what became of a claim that does not wait; raises CoordError for a refusal without anybody in the way."""
+    match submitted.outcome:
+        case Granted(claim=granted):
+            return ClaimGranted(granted, is_confirmed=True)
+        case Refused(reason=Refusal.CONFLICT, conflicts=found):
+            return ClaimRefused(found)
+        case Refused(reason=Refusal.BLOCKED, state=state) if isinstance(op := submitted.sealed.op, Claim):
+            raise blocked(state, op.items, op.agent) or refused(submitted.outcome)
+        case outcome:
+            raise refused(outcome)
+
+
+def unconfirmed(coord: Coord, trouble: UnreachableError) -> ClaimGranted | ClaimRefused:
+    """Offline: the claim stands unconfirmed when that is allowed and the local view grants it; else it is cancelled."""
+    nonce = trouble.sealed.op.nonce
+    if coord.settings.offline == "allow":
+        state, _ = view(coord)
+        if nonce in state.claims and state.claims[nonce].holder == coord.me.agent:
+            return ClaimGranted(state.claims[nonce], is_confirmed=False)
+        cancel(coord, nonce)
+        assert isinstance(trouble.sealed.op, Claim)
+        items = trouble.sealed.op.items
+        if blocks := blocked(state, items, coord.me.agent):
+            raise blocks
+        return ClaimRefused(in_the_way(coord, state, items))
+    raise cancelled(coord, trouble)
+
+
+def cancelled(coord: Coord, trouble: UnreachableError) -> CoordError:
+    """Place a cancel behind a claim of which the remote said nothing, and return what there is to say."""
+    cancel(coord, trouble.sealed.op.nonce)
+    return CoordError(
+        Kind.UNKNOWN,
+        f"{trouble.message}; the claim is cancelled here, but may still be granted until that is synced",
+        next="git coord sync",
+        data=trouble.data,
+    )
+
+
+def cancel(coord: Coord, nonce: Nonce) -> None:
+    """Swap a cancel in behind an operation, so that whatever becomes of it is undone; nothing is pushed here."""
+    publish(coord, lambda seq: operation(coord, Cancel, seq, op=nonce), coord.own_signer)
+
+
+def _take_back(coord: Coord, nonce: Nonce) -> None:
+    try:
+        cancel(coord, nonce)
+    except CoordError as trouble:
+        coord.notice(f"the claim could not be taken back ({trouble.message}) and may still be granted")
+
+
+def _is_published(coord: Coord, nonce: Nonce) -> bool:
+    """Tell whether the request ref has, or the ledger has seen, the own operation with this nonce."""
+    requests = read_requests(coord, fetched=False, only=coord.me.agent)
+    waiting = {s.op.nonce for request in requests for s in request.operations.values() if s is not None}
+    state, me = coord.known.state, coord.me.agent
+    claim, waiter = state.claims.get(nonce), state.waiting.get(nonce)
+    return nonce in waiting or (claim is not None and claim.holder == me) or (waiter is not None and waiter.agent == me)
+
+
+def refused(outcome: Outcome | None) -> CoordError:
+    """Return the error for an operation that the ledger placed and refused."""
+    match outcome:
+        case Refused(reason=Refusal.SESSION):
+            return CoordError(Kind.LOST, "another session of this agent took over meanwhile", next="git coord rejoin")
+        case Refused(reason=Refusal.NOT_HELD | Refusal.ITEMS):
+            return CoordError(Kind.LOST, "that is not held any more", next="git coord status")
+        case Refused(reason=Refusal.CYCLE) as found:
+            from .deadlock import deadlock  # noqa: PLC0415 - hardly ever needed
+
+            return deadlock(found)
+        case Refused(reason=reason):
+            return CoordError(Kind.ERROR, f"refused: {reason.value}", next="git coord status")
+        case _:
+            return CoordError(Kind.UNKNOWN, "published, but not confirmed", next="git coord sync")
