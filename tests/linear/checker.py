@@ -18,9 +18,14 @@ class Op(NamedTuple):
     |---|---|---|
     | claim | granted | token |
     | claim | refused | holder |
+    | claim | waited | "": it gave up, and had been in the queue until then |
+    | takeover | granted | token |
+    | hand | handed | receiver and the token it drew |
     | release | released, "not held" | |
     | read | held | holder, FREE for none |
     | any | unknown | |
+
+    A claim that waits is one that returns later: it takes effect when the queue serves it.
     """
 
     start: float
@@ -29,7 +34,7 @@ class Op(NamedTuple):
     verb: str
     path: str
     result: str
-    argument: str | int = FREE
+    argument: str | int | tuple[str, int] = FREE
 
 
 class State(NamedTuple):
@@ -102,6 +107,25 @@ def _refused(state: State, op: Op) -> State | None:
     return state if state.holder == op.argument and state.holder not in (FREE, op.agent) else None
 
 
+def _waited(state: State, op: Op) -> State | None:
+    return state if state.holder not in (FREE, op.agent) else None
+
+
+def _taken_over(state: State, op: Op) -> State | None:
+    assert isinstance(op.argument, int), op
+    return State(op.agent, op.argument) if state.holder not in (FREE, op.agent) and op.argument > state.token else None
+
+
+def _taken_over_unseen(state: State, op: Op) -> State | None:
+    return State(op.agent, state.token) if state.holder not in (FREE, op.agent) else None
+
+
+def _handed(state: State, op: Op) -> State | None:
+    assert isinstance(op.argument, tuple), op
+    to, token = op.argument
+    return State(to, token) if state.holder == op.agent != to and token > state.token else None
+
+
 def _released(state: State, op: Op) -> State | None:
     return State(FREE, state.token) if state.holder == op.agent else None
 
@@ -118,6 +142,12 @@ _RULES = {
     ("claim", "granted"): _granted,
     ("claim", "unknown"): _granted_unseen,
     ("claim", "refused"): _refused,
+    ("claim", "waited"): _waited,
+    ("takeover", "granted"): _taken_over,
+    ("takeover", "unknown"): _taken_over_unseen,
+    ("takeover", "refused"): _refused,
+    ("hand", "handed"): _handed,
+    ("hand", "not held"): _not_held,
     ("release", "released"): _released,
     ("release", "unknown"): _released,
     ("release", "not held"): _not_held,

@@ -31,6 +31,18 @@ def unknown(agent: str, start: float, verb: str = "claim") -> Op:
     return Op(start, start + 1, agent, verb, "p", "unknown")
 
 
+def gave_up(agent: str, start: float, end: float) -> Op:
+    return Op(start, end, agent, "claim", "p", "waited")
+
+
+def takeover(agent: str, start: float, end: float, token: int) -> Op:
+    return Op(start, end, agent, "takeover", "p", "granted", token)
+
+
+def hand(agent: str, start: float, end: float, to: str, token: int) -> Op:
+    return Op(start, end, agent, "hand", "p", "handed", (to, token))
+
+
 ACCEPTED = {
     "nothing": [],
     "one after the other": [claim("a", 0, 1, 1), release("a", 2, 3), claim("b", 4, 5, 2)],
@@ -45,6 +57,30 @@ ACCEPTED = {
     "an unknown release that happened": [claim("a", 0, 1, 1), unknown("a", 2, "release"), claim("b", 4, 5, 2)],
     "an unknown release that did not": [claim("a", 0, 1, 1), unknown("a", 2, "release"), refused("b", 4, 5, "a")],
     "a release of what is somebody else's": [claim("a", 0, 1, 1), release("b", 2, 3, "not held")],
+    "a claim that waited for a release": [claim("a", 0, 1, 1), claim("b", 2, 9, 2), release("a", 7, 8)],
+    "two that wait, served in turn": [
+        claim("a", 0, 1, 1),
+        claim("b", 2, 9, 2),
+        claim("c", 3, 19, 3),
+        release("a", 7, 8),
+        release("b", 17, 18),
+    ],
+    "one that gave up waiting": [claim("a", 0, 1, 1), gave_up("b", 2, 9), release("a", 10, 11)],
+    "a takeover": [claim("a", 0, 1, 1), takeover("b", 2, 3, 2), release("a", 4, 5, "not held"), release("b", 6, 7)],
+    "a takeover beside the release it overtook": [
+        claim("a", 0, 1, 1),
+        release("a", 2, 9, "not held"),
+        takeover("b", 3, 4, 2),
+    ],
+    "an unknown takeover that happened": [claim("a", 0, 1, 1), unknown("b", 2, "takeover"), read("c", 4, 5, "b")],
+    "an unknown takeover that did not": [claim("a", 0, 1, 1), unknown("b", 2, "takeover"), read("c", 4, 5, "a")],
+    "a hand-over": [claim("a", 0, 1, 1), hand("a", 2, 3, "b", 2), refused("a", 4, 5, "b"), release("b", 6, 7)],
+    "a hand-over that passes who waits": [
+        claim("a", 0, 1, 1),
+        claim("c", 2, 9, 3),
+        hand("a", 3, 4, "b", 2),
+        release("b", 7, 8),
+    ],
     "paths apart": [claim("a", 0, 1, 2), claim("b", 2, 3, 1)._replace(path="q")],
 }
 REFUSED = {
@@ -71,6 +107,39 @@ REFUSED = {
         release("b", 6, 7),
         refused("b", 8, 9, "a"),
     ],
+    "a claim that waited and was served before the release": [
+        claim("a", 0, 1, 1),
+        claim("b", 2, 3, 2),
+        release("a", 7, 8),
+    ],
+    "one that gave up waiting for what was free": [
+        claim("a", 0, 1, 1),
+        release("a", 2, 3),
+        gave_up("b", 4, 5),
+        claim("b", 6, 7, 2),
+    ],
+    "one that gave up waiting and had it": [
+        claim("a", 0, 1, 1),
+        gave_up("b", 2, 3),
+        release("a", 4, 5),
+        read("c", 6, 7, "b"),
+    ],
+    "one that waited for itself": [claim("a", 0, 1, 1), gave_up("a", 2, 3)],
+    "a takeover of what is free": [takeover("a", 0, 1, 1)],
+    "a takeover of one's own": [claim("a", 0, 1, 1), takeover("a", 2, 3, 2)],
+    "a takeover under the old token": [claim("a", 0, 1, 1), takeover("b", 2, 3, 1)],
+    "two takeovers of one claim, both sure": [
+        claim("a", 0, 1, 1),
+        takeover("b", 2, 9, 2),
+        takeover("c", 3, 8, 3),
+        read("b", 10, 11, "b"),
+        read("c", 12, 13, "c"),
+    ],
+    "a release after a takeover": [claim("a", 0, 1, 1), takeover("b", 2, 3, 2), release("a", 4, 5)],
+    "a hand-over by who does not hold it": [claim("a", 0, 1, 1), hand("b", 2, 3, "c", 2)],
+    "a hand-over to oneself": [claim("a", 0, 1, 1), hand("a", 2, 3, "a", 2)],
+    "a hand-over under the old token": [claim("a", 0, 1, 1), hand("a", 2, 3, "b", 1)],
+    "a giver that keeps what it handed over": [claim("a", 0, 1, 1), hand("a", 2, 3, "b", 2), release("a", 4, 5)],
     "one path right, another wrong": [claim("a", 0, 1, 1)._replace(path="q"), release("a", 2, 3)],
 }
 
@@ -102,6 +171,10 @@ RESULTS = st.sampled_from(
         ("release", "not held", ""),
         ("read", "held", ""),
         ("read", "held", "a"),
+        ("claim", "waited", ""),
+        ("takeover", "granted", 2),
+        ("takeover", "granted", 3),
+        ("hand", "handed", ("b", 3)),
     ]
 )
 OPS = st.builds(
