@@ -76,6 +76,10 @@ SHAPES = {
     ),
     "BLOCK": '{"blocked_by", "since", "reason", "tasks"}',
     "POST": '{"id", "agent", "status", "text", "to", "claim", "at", "taken_by", "taker_says"}',
+    "GATES": (
+        '{"token", "holder", "lease_until", "gates": [{"gate": "lease|presence|commits|watched", "passed", "text", '
+        '"at", "passes_at"}]}'
+    ),
     "an error": '{"ok": false, "code", "message", "next"}, and what else is known',
     "claim, granted": '{"token", "agent", "confirmed", "items": [ITEM], "lease_until", "stamps": [STAMP], "warnings"}',
     "claim, refused": f'{{"ok": false, "code": "conflict", {CONFLICT}, "conflicts": [{{the same fields}}], "next"}}',
@@ -86,6 +90,15 @@ SHAPES = {
         'those given back, or those renewed; "granted" are those who were waiting'
     ),
     "release --to": 'the same, of the claims that the receiver has now, and in each the old token "given" and "to"',
+    "takeover": (
+        '{"token", "agent", "confirmed", "items": [ITEM], "lease_until", "freed": [ITEM], "claims": [GATES], '
+        '"warnings"}; with --dry-run {"dry_run", "items": [ITEM], "claims": [GATES]}'
+    ),
+    "takeover, refused": (
+        '{"ok": false, "code", "message", "next", "holder", "token", "may_pass_at", "claims": [GATES]}; beside the '
+        "codes of the exit statuses: branch_active, roster_disagrees, presence_unknown, takeover_off (exit 7), "
+        "shared_checkout, foreign_changes (exit 3)"
+    ),
     "check": (
         '{"code", "resources": [{"path", "status": "free|mine|held|stale|blocked|unknown", "holder"}], "as_of"}; of '
         'what is held also "held", "intent", "token", "confirmed", "purpose", "claimed_at", "lease_until", '
@@ -128,7 +141,7 @@ SHAPES = {
 ABOUT_JSON = (
     'Every command takes --json: stdout is then one object with "ok", also for an error; stderr is talk. Times are '
     'RFC 3339, UTC. A path that is not UTF-8 is {"b64": base64}. "notices" holds posts for you that you were not shown '
-    "yet. More fields may come."
+    "yet, and what others ended or handed over of your claims. More fields may come."
 )
 
 

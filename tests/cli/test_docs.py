@@ -82,6 +82,7 @@ LINES = {
     "claim, granted": (["claim", "b", "--stamp", "x=1"], 0),
     "claim, refused": (["claim", "held"], 3),
     "release, renew, break": (["renew", "--all"], 0),
+    "takeover, refused": (["takeover", "held"], 3),
     "check": (["check", "held"], 3),
     "check, a blocked task": (["check", "task:stuck"], 8),
     "block, unblock": (["unblock", "task:stuck"], 0),
@@ -119,8 +120,8 @@ def test_the_documented_json_is_what_comes(pair: tuple[Repo, Repo], generate: Mo
 
 
 def test_every_documented_answer_is_compared(generate: ModuleType) -> None:
-    parts = {"ITEM", "STAMP", "CLAIM", "AGENT", "BLOCK", "POST", "WAITER", "CONFLICT"}
-    assert set(generate.SHAPES) - set(LINES) == {*parts, *WAITS, "verify", "watch"}
+    parts = {"ITEM", "STAMP", "CLAIM", "AGENT", "BLOCK", "POST", "WAITER", "CONFLICT", "GATES"}
+    assert set(generate.SHAPES) - set(LINES) == {*parts, *WAITS, "takeover", "verify", "watch"}
 
 
 def test_the_settings_listed_are_the_settings_read(generate: ModuleType) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from git_coord.clock import Clock, SystemClock
+from git_coord.clock import Clock, SystemClock, boot_id
 from git_coord.crypto.keys import InProcessSigner, Signer, SshKeygenSigner, load_public_key
 from git_coord.domain.ids import Agent, Nonce, Session, is_agent, is_nonce, is_session
 from git_coord.errors import CoordError, Kind
@@ -142,6 +142,7 @@ def open_app(
     )
     run = env.get("GIT_COORD_RUN") or ""
     coord.run = run if is_nonce(run) else None
+    coord.boot = boot_id
     worktree = Worktree(git, store, location, remote=name, asks_again=long_lived)
     app = App(coord, git, location, config, env, worktree, name, long_lived)
     identify(app, agent)

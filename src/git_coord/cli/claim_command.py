@@ -68,7 +68,7 @@ def command(
     wanted = claims.Wanted(
         items=resources.items(app, names, globs, Intent.READ if is_read else Intent.EDIT),
         purpose=purpose,
-        lease=_lease(lease, purpose),
+        lease=lease_of(lease, purpose),
         ttl=ttl or CLASSES[lease or "standard"],
         stamps=stamps_of(stamps),
         base=app.worktree.base(),
@@ -91,7 +91,8 @@ def _waited(
     return claim(app, output, wanted, seconds)
 
 
-def _lease(lease: str | None, purpose: str) -> str:
+def lease_of(lease: str | None, purpose: str) -> str:
+    """Return the lease class, `standard` for none; raises CoordError(USAGE) for a long one without a reason."""
     if lease == "long" and not purpose:
         raise CoordError(Kind.USAGE, "a long lease needs a reason: -m TEXT")
     return lease or "standard"

@@ -22,6 +22,7 @@ COMMANDS = {
     "claim": "claim paths or tasks, all or none",
     "release": "give claims back, whole or in part",
     "renew": "renew leases and pins",
+    "takeover": "take over the claims of a holder who is gone",
     "break": "free somebody's claims, with a policy key",
     "block": "keep everybody from claiming tasks",
     "unblock": "let tasks be claimed again",
@@ -97,7 +98,7 @@ def _options(arguments: list[str]) -> list[str]:
 
 def _status(arguments: list[str], output: Output) -> int:
     try:
-        result: Any = root.main(args=arguments, prog_name="git coord", standalone_mode=False)
+        result: Any = root.main(args=arguments, prog_name="git coord", standalone_mode=False, obj=output)
     except CoordError as trouble:
         return output.error(trouble, otherwise=_help_for(trouble, arguments))
     except click.exceptions.Exit as left:

@@ -37,27 +37,40 @@ def means(as_json: bool, agent: str | None, *, offline: bool = False, tells: boo
     if app.config.get("coord.repo") is not None:
         alive(app.coord)
         note_here(app.coord)
-        if tells:
-            _tell_unread(app, output)
+        _tell_news(app, output, _unread if tells else lambda _app: [])
         click.get_current_context().call_on_close(lambda: _afterwards(app))
     return app, output
 
 
-def _tell_unread(app: App, output: Output) -> None:
-    """Let the answer carry posts that the agent has not read: `notices` in its object, and on stderr at the end."""
+def _tell_news(app: App, output: Output, unread: Callable[[App], list[str]]) -> None:
+    """Let the answer carry what became of the agent's claims, and posts that it has not read.
+
+    Both are `notices` in its object, also in that of an error; on stderr posts come at the end, of claims it was said.
+    """
     found: list[list[str]] = []
 
-    def notices() -> list[str]:
+    def posts() -> list[str]:
         if not found:
-            found.append(_unread(app))
+            _catch_up(app)
+            found.append(unread(app))
         return found[0]
 
     def talk() -> None:
-        for line in notices():
+        for line in posts():
             output.talk(f"git coord: {line}")
 
-    output.notices = notices
-    click.get_current_context().call_on_close(talk)
+    context = click.get_current_context()
+    for each in (output, context.obj):
+        if isinstance(each, Output):
+            each.notices = lambda: [*posts(), *app.coord.learned]
+    context.call_on_close(talk)
+
+
+def _catch_up(app: App) -> None:
+    from git_coord.service.leases import catch_up
+
+    with suppress(CoordError, OSError):  # the next command looks again
+        catch_up(app.coord)
 
 
 def _unread(app: App) -> list[str]:

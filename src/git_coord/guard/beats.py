@@ -11,7 +11,7 @@ import sys
 
 from .git import read_file
 
-BEATS, LEASES = "beats", "leases"
+BEATS, LEASES, GONE = "beats", "leases", "gone"
 ATTEMPT = "beat.attempt"
 """When the last push of a beat was started here: one at a time, and none right after another."""
 SPACING = 60

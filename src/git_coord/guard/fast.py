@@ -110,6 +110,8 @@ def _is_free(hook: str, args: list[str], settings: dict[str, str]) -> bool:
     if picture is None or policy is None or not present or present != picture[1] or policy[0] != picture[0]:
         return False
     agent = agent_of(settings) or ""
+    if agent and os.path.exists(os.path.join(common, "coord", "gone", agent)):
+        return False  # what it held was taken from it, and it is to be told before it goes on
     if not all_free(paths, picture, policy[1], agent.encode(errors="surrogateescape")):
         return False
     _live_on(os.path.join(common, "coord"), agent)

@@ -13,9 +13,9 @@ from git_coord.guard import fast
 
 if TYPE_CHECKING:
     from git_coord.app import App
-    from git_coord.domain.fold import Fold
     from git_coord.guard.changes import Changes
     from git_coord.service.leases import Gone
+    from git_coord.service.query import Picture
 
     from .judge import Judgement
     from .words import Commit
@@ -116,8 +116,8 @@ def _judge_commit(hook: str, args: list[str], warns: bool) -> int:
     return status
 
 
-def _judged(app: App, paths: list[str]) -> tuple[Judgement, list[str]]:
-    """Return what is to be said, and which of the paths were under a claim that was taken from the agent."""
+def _judged(app: App, paths: list[str]) -> tuple[Judgement, list[Gone]]:
+    """Return what is to be said, and the claims on any of the paths that were taken from the agent."""
     from git_coord.service.ledger import open_ledger
     from git_coord.service.query import picture
     from git_coord.service.snapshot import write_snapshot
@@ -131,20 +131,30 @@ def _judged(app: App, paths: list[str]) -> tuple[Judgement, list[str]]:
     now = picture(app.coord)
     if team.repo not in (None, now.state.repo):
         raise CoordError(Kind.UNTRUSTED, f".coord.toml means the ledger {team.repo}, here is {now.state.repo}")
-    gone: list[Gone] = []
     with suppress(OSError):  # a picture that cannot be written costs time at the next commit, and nothing else
-        gone = write_snapshot(app.coord)
+        write_snapshot(app.coord)
         write_policy(app.coord.files, team, stamped, now.state.fold)
     me = app.coord.identity.agent if app.coord.identity else None
-    return judge(now, team, me, paths), _taken(gone, now.state.fold, paths)
+    return judge(now, team, me, paths), _taken(app, now, paths)
 
 
-def _taken(gone: list[Gone], fold: Fold, paths: list[str]) -> list[str]:
-    """Return the paths that lost claims covered."""
+def _taken(app: App, now: Picture, paths: list[str]) -> list[Gone]:
+    """Return the claims on these paths that were taken from the agent, and forget them: one commit stops for each.
+
+    What it holds again meanwhile it has claimed in full knowledge.
+    """
     from git_coord.domain.team import entitled
+    from git_coord.service import gone
 
-    lost = entitled([item for each in gone for item in each.items], fold)
-    return [path for path in paths if lost.covers(path)]
+    if app.coord.identity is None:
+        return []
+    fold, me = now.state.fold, app.coord.me.agent
+    mine = entitled([item for claim in now.state.held_by(me) for _, item in claim.live()], fold)
+    open_paths = [path for path in paths if not mine.covers(path)]
+    found = [each for each in gone.kept(app.coord) if any(map(entitled(each.items, fold).covers, open_paths))]
+    with suppress(OSError):
+        gone.forget(app.coord, {each.token for each in found})
+    return found
 
 
 def _live_on(app: App, *, is_over: bool) -> None:
@@ -163,14 +173,14 @@ def _commit(changes: Changes) -> Commit:
     return Commit(changes.kind, bool(changes.parents), index, os.environ.get("GIT_PREFIX", ""))
 
 
-def _tell(app: App, judged: Judgement, gone: list[str], commit: Commit, warns: bool) -> int:
+def _tell(app: App, judged: Judgement, gone: list[Gone], commit: Commit, warns: bool) -> int:
     from git_coord.service.sync import picture_age
 
     from . import words
 
     now = app.coord.clock.now()
-    if gone and judged.is_free:
-        _say(words.gone(gone, warns=warns))
+    if gone:
+        _say(words.gone(gone, commit, now, warns=warns))
         return Kind.LOST.exit_status
     if judged.is_free and judged.lapsed:
         _say(words.lapsed(judged, commit, now, has_remote=app.coord.remote is not None, warns=warns))
@@ -179,7 +189,7 @@ def _tell(app: App, judged: Judgement, gone: list[str], commit: Commit, warns: b
         return 0
     age = picture_age(app.coord) if app.coord.remote is not None else None
     _say(words.refusal(judged, commit, warns=warns, as_of=age, named=app.coord.identity is not None, now=now))
-    return (Kind.LOST if gone else Kind.CONFLICT).exit_status
+    return Kind.CONFLICT.exit_status
 
 
 def _say(lines: Sequence[str]) -> None:

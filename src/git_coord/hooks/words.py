@@ -6,12 +6,16 @@ import re
 import time
 from collections.abc import Sequence
 from shlex import quote
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from git_coord.domain.durations import show_age
+from git_coord.domain.items import ItemKind, show_name
 from git_coord.domain.text import escape_for_display, is_clean_line
 
 from .judge import Judgement, Obstacle
+
+if TYPE_CHECKING:
+    from git_coord.service.leases import Gone
 
 MOST_ROWS = 20
 BYPASS = "bypass  GIT_COORD_BYPASS=1 git commit …      (recorded)"
@@ -65,12 +69,22 @@ def _last_sign(one: Obstacle) -> int:
     return one.held.lease_until - one.held.claim.ttl
 
 
-def gone(commit_words: Sequence[str], *, warns: bool) -> list[str]:
-    """Return the lines for a commit of what was taken from its author, which was said already."""
-    said = "warning" if warns else "commit refused"
-    names = ", ".join(escape_for_display(path) for path in commit_words[:5])
-    lines = [f"git coord: {said}, your claim is gone: {names}", "next    git coord status"]
+def gone(lost: Sequence[Gone], commit: Commit, now: int, *, warns: bool) -> list[str]:
+    """Return the lines for a commit of what was taken from its author: what, by whom, when and why."""
+    said = "warning, " if warns else ""
+    rows = [
+        f"  #{each.token} {_named(each)}   {each.ended.words_at(_clock(each.ended.at or now, now))}"
+        for each in lost[:MOST_ROWS]
+    ]
+    paths = [item.name for each in lost for item in each.items if item.kind is ItemKind.PATH]
+    step = f"git stash; git coord claim {_arguments(paths, commit)}" if paths else "git coord status"
+    lines = [f"git coord: {said}your claim is gone", *rows, f"next    {step}"]
     return lines if warns else [*lines, BYPASS]
+
+
+def _named(each: Gone) -> str:
+    names = [escape_for_display(show_name(item.kind, item.name)) for item in each.items]
+    return "  ".join(names[:5]) + (f"  +{len(names) - 5}" if len(names) > 5 else "")
 
 
 def _count(judged: Judgement) -> str:

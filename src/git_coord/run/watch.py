@@ -98,7 +98,8 @@ class Watch:
         missing = before - held
         if since is None or not missing:
             return []
-        return [f"it was {words}" for _, words in endings(app.coord, since, missing).values()]
+        found = endings(app.coord, since, missing).values()
+        return [f"it was {ended.words(app.coord.clock.now())}" for ended in found if ended.is_loss]
 
 
 def _has_ended(pid: int) -> bool:

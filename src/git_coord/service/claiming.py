@@ -15,7 +15,7 @@ from git_coord.domain.lease import OFFLINE_NOT_AFTER
 from git_coord.domain.ledger import Conflict, Granted, Outcome, Refusal, Refused
 from git_coord.domain.obstacles import obstacles
 from git_coord.domain.state import LiveClaim, State
-from git_coord.domain.statements import Base, Cancel, Claim, Stamp
+from git_coord.domain.statements import Base, Cancel, Claim, Operation, Stamp
 from git_coord.errors import CoordError, Kind
 
 from .context import Coord
@@ -65,14 +65,14 @@ def submit_claim(coord: Coord, wanted: Wanted, wait: int | None = None) -> Submi
         drawn.append(_with_times(op, wait, has_deadline=coord.settings.offline != "allow"))
         return drawn[-1]
 
-    with _taken_back(coord, drawn):
+    with taken_back(coord, drawn):
         submitted = submit(coord, make)
         return submit(coord, make) if _is_late_already(coord, submitted) else submitted
 
 
 @contextmanager
-def _taken_back(coord: Coord, drawn: Sequence[Claim]) -> Iterator[None]:
-    """Cancel the last claim drawn when the body ends without having placed it; earlier ones were never published."""
+def taken_back(coord: Coord, drawn: Sequence[Operation]) -> Iterator[None]:
+    """Cancel the last claim or takeover drawn when the body ends without having placed it; earlier ones never got out."""
     try:
         yield
     except UnreachableError:

@@ -76,6 +76,10 @@ class Coord:
     """The parent and the commit that the first push of an operation will carry, made when it was published."""
     stored: set[Oid] = field(default_factory=set)
     """Ledger commits whose objects this process wrote, so that a retry does not write them again."""
+    learned: list[str] = field(default_factory=list)
+    """What this command said of claims that others ended, or handed over."""
+    boot: Callable[[], str] = lambda: ""
+    """Names the time since this machine was started, of which `clock.monotonic()` counts the seconds."""
     run: str | None = None
     """The `git coord run` this works under, which gives back at its end what was claimed meanwhile."""
     fetched_at: float | None = None

@@ -1,13 +1,17 @@
-"""Who ended a claim, when and why: read back from the ledger's own commits."""
+"""Who ended a claim, or handed one over, when and why: read back from the ledger's own commits."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
 
+from git_coord.domain.canonical import loads
 from git_coord.domain.durations import show_age
 from git_coord.domain.ids import Nonce, Oid
 from git_coord.domain.items import Item
+from git_coord.domain.layout import claim_folder
+from git_coord.domain.merkle import parse_tree
+from git_coord.domain.state import LiveClaim
 from git_coord.domain.timestamps import parse_stamp
 from git_coord.errors import CoordError
 
@@ -15,13 +19,44 @@ from .adopt import load_head
 from .context import Coord
 from .history import done_since
 
-PAST = {"break": "broken by", "takeover": "taken over by"}
+PAST = {"break": "broken by", "takeover": "taken over by", "settle": "settled by", "release": "handed over by"}
 KEEPING = frozenset(("claim", "renew", "join", "rejoin", "policy", "rotate"))
 """Kinds that may name a claim without ending it."""
 
 
-def endings(coord: Coord, since: Oid, missing: Collection[Nonce]) -> dict[Nonce, tuple[tuple[Item, ...], str]]:
-    """Return for each claim that its holder did not give up itself what it held and how it ended.
+class Ended(NamedTuple):
+    """How a claim ended: what it held, the operation's kind, author, `at` and reason; None where it is not known."""
+
+    items: tuple[Item, ...]
+    kind: str | None = None
+    by: str | None = None
+    at: int | None = None
+    reason: str = ""
+
+    @property
+    def is_loss(self) -> bool:
+        """Whether somebody took it: who lets its claims be settled is done with them."""
+        return self.kind != "settle"
+
+    def words(self, now: int) -> str:
+        """Say it, with how long ago it was."""
+        if self.by is None or self.at is None:
+            return "the ledger does not have it any more"
+        return f"{self._who()} {show_age(now - self.at)} ago{self._why()}"
+
+    def words_at(self, clock: str) -> str:
+        """Say it, with when it was, as a clock showed it."""
+        return f"{self._who()} at {clock}{self._why()}" if self.by is not None else self.words(0)
+
+    def _who(self) -> str:
+        return f"{PAST.get(self.kind or '', 'ended by')} {self.by}"
+
+    def _why(self) -> str:
+        return f', "{self.reason}"' if self.reason else ""
+
+
+def endings(coord: Coord, since: Oid, missing: Collection[Nonce]) -> dict[Nonce, Ended]:
+    """Return for each claim that its holder did not give up itself how it ended.
 
     `since` is a ledger commit at which the acting agent held them. Claiming anew replaces a claim, which is no loss.
     """
@@ -29,25 +64,30 @@ def endings(coord: Coord, since: Oid, missing: Collection[Nonce]) -> dict[Nonce,
         old = load_head(coord.store, since).state.claims
         placed = done_since(coord, since)
     except CoordError:  # a ledger that was repaired may have left that head behind, and a gc have taken it
-        return dict.fromkeys(missing, ((), _words(coord, None)))
+        return dict.fromkeys(missing, Ended(()))
     found = {}
     for nonce in missing:
-        claim = old.get(nonce)
-        items = tuple(item for _, item in claim.live()) if claim else ()
+        items = _items(old, nonce)
         if items and all(_is_own(coord, item) for item in items):
             continue  # a claim that waited has replaced it
         ending = next((op for op in placed if op["kind"] not in KEEPING and _names(op, nonce)), None)
         if ending is None and any(op["agent"] == coord.me.agent and op["kind"] == "claim" for op in placed):
             continue
-        # Who lets its claims be settled is done with them.
-        if ending is None or (ending["agent"] != coord.me.agent and ending["kind"] != "settle"):
-            found[nonce] = items, _words(coord, ending)
+        if ending is None:
+            found[nonce] = Ended(items)
+        elif ending["agent"] != coord.me.agent:
+            found[nonce] = _ended(items, ending)
     return found
 
 
 def _is_own(coord: Coord, item: Item) -> bool:
     state = coord.known.state
     return any(state.claims[nonce].holder == coord.me.agent for nonce, _ in state.index.same(item))
+
+
+def _items(claims: Mapping[Nonce, LiveClaim], nonce: Nonce) -> tuple[Item, ...]:
+    claim = claims.get(nonce)
+    return tuple(item for _, item in claim.live()) if claim else ()
 
 
 def _names(op: dict[str, Any], nonce: Nonce) -> bool:
@@ -57,10 +97,18 @@ def _names(op: dict[str, Any], nonce: Nonce) -> bool:
     )
 
 
-def _words(coord: Coord, op: dict[str, Any] | None) -> str:
-    if op is None:
-        return "the ledger does not have it any more"
-    reason = op.get("reason")
-    why = f', "{reason}"' if reason else ""
-    age = show_age(coord.clock.now() - parse_stamp(op["at"]))
-    return f"{PAST.get(op['kind'], 'ended by')} {op['agent']} {age} ago{why}"
+def _ended(items: tuple[Item, ...], op: dict[str, Any]) -> Ended:
+    return Ended(items, op["kind"], op["agent"], parse_stamp(op["at"]), op.get("reason") or "")
+
+
+def handed_over(coord: Coord, claim: LiveClaim) -> Ended | None:
+    """Return who handed a claim over to its holder, when and why; None when it came otherwise."""
+    folder = f"{coord.known.oid}:{claim_folder(claim.token)}"
+    tree = coord.store.read([folder])[0]
+    width = 20 if coord.store.algorithm == "sha1" else 32
+    rows = [name for _, name, _ in parse_tree(tree.data, width) if name.startswith("handed-")] if tree else []
+    blob = coord.store.read([f"{folder}/{max(rows)}"])[0] if rows else None
+    op: Any = loads(blob.data.partition(b"\n")[0]) if blob is not None else None
+    if op is None or op["nonce"] != claim.op or op["agent"] == coord.me.agent:
+        return None
+    return _ended(tuple(item for _, item in claim.live()), op)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from git_coord.domain.durations import show_age
@@ -14,7 +14,8 @@ from git_coord.guard import beats as files
 
 from .beat import TROUBLE, interval, last_acknowledged, local_beat, note_beat
 from .context import Coord
-from .ledger import open_ledger
+from .endings import Ended, endings, handed_over
+from .ledger import open_ledger, view
 
 SAID = "said"
 """Folder of files with what a process beside the commands had to say to each agent."""
@@ -30,11 +31,15 @@ class Own(NamedTuple):
 
 
 class Gone(NamedTuple):
-    """A claim that ended without its holder's doing: its token, its items if they are known, and who ended it how."""
+    """A claim that ended without its holder's doing: its token, and what it held, who ended it, when and why."""
 
     token: int
-    items: tuple[Item, ...]
-    words: str
+    ended: Ended
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """What it held, if that is known."""
+        return self.ended.items
 
 
 def alive(coord: Coord) -> None:
@@ -152,9 +157,43 @@ def remember(coord: Coord, state: State, *, shows: bool | None = None) -> list[G
         lines += [f"{claim.op} {claim.token}" for claim in coord.known.state.held_by(coord.me.agent)]
         if lines != before:
             coord.files.write(name, "".join(f"{line}\n" for line in lines).encode("ascii"))
-    for each in gone:
-        coord.notice(f"lost: #{each.token} {_names(each.items)}".rstrip() + f", {each.words}")
-    return gone
+    for line in [*(_ending(coord, each) for each in gone), *_gained(coord, before[3:])]:
+        coord.learned.append(line)
+        coord.notice(line)
+    lost = [each for each in gone if each.ended.is_loss]
+    if lost:
+        from .gone import keep  # noqa: PLC0415 - hardly ever needed
+
+        keep(coord, lost)
+    return lost
+
+
+def catch_up(coord: Coord) -> None:
+    """Say what became of the agent's claims, should this command have moved the ledger without looking at them."""
+    if coord.identity is None:
+        return
+    if coord.head is None:
+        # Another agent's command in this clone moved the ledger, and saw that something was missing.
+        is_noted = coord.files.read(f"{files.GONE}/{coord.me.agent}") == b""
+        if not is_noted or open_ledger(coord) is None:
+            return
+    assert coord.head is not None
+    rows = (coord.files.read(f"{files.LEASES}/{coord.me.agent}") or b"").split(b"\n")
+    if rows[2:3] != [coord.head.oid.encode("ascii")] and (rows[0] or coord.known.state.held_by(coord.me.agent)):
+        remember(coord, view(coord)[0])
+
+
+def _ending(coord: Coord, gone: Gone) -> str:
+    word = "lost" if gone.ended.is_loss else "ended"
+    return f"{word}: #{gone.token} {_names(gone.items)}".rstrip() + f", {gone.ended.words(coord.clock.now())}"
+
+
+def _gained(coord: Coord, before: Sequence[str]) -> Iterator[str]:
+    """Say what others handed over to the agent since."""
+    known = {row.split(" ")[0] for row in before}
+    for claim in coord.known.state.held_by(coord.me.agent):
+        if claim.unattended and claim.op not in known and (given := handed_over(coord, claim)) is not None:
+            yield f"yours now: #{claim.token} {_names(given.items)}, {given.words(coord.clock.now())}"
 
 
 def is_shown(coord: Coord) -> bool:
@@ -176,7 +215,5 @@ def _gone(coord: Coord, before: Sequence[str]) -> list[Gone]:
     missing = {Nonce(row[0]): int(row[1]) for row in rows if len(row) == 2 and row[0] not in coord.known.state.claims}
     if not missing:
         return []
-    from .endings import endings  # noqa: PLC0415 - hardly ever needed
-
     found = endings(coord, Oid(before[0]), missing)
-    return [Gone(missing[nonce], items, words) for nonce, (items, words) in found.items()]
+    return [Gone(missing[nonce], ended) for nonce, ended in found.items()]

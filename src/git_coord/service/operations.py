@@ -8,7 +8,7 @@ from git_coord.crypto.keys import Signer
 from git_coord.domain.ids import KeyText
 from git_coord.domain.placing import fault
 from git_coord.domain.state import Member
-from git_coord.domain.statements import Claim, Operation
+from git_coord.domain.statements import Claim, Operation, Takeover
 from git_coord.errors import CoordError, Kind
 
 from .context import Coord
@@ -29,7 +29,7 @@ def operation(coord: Coord, cls: type[O], seq: int, **fields: Any) -> O:
         "nonce": coord.nonce(),
         "head": head.oid if head else None,
     }
-    if cls is Claim and coord.run is not None:
+    if cls in (Claim, Takeover) and coord.run is not None:
         note_claimed(coord, common["nonce"])
     return cls(**(common | fields))
 

@@ -50,6 +50,10 @@ def fetch_and_adopt(coord: Coord, families: Collection[Family] = SYNC_FAMILIES) 
     note_synced(coord, families)
     if Family.POSTS in families:
         note_news(coord)
+    if Family.PRESENCE in families:
+        from .watched import note_watched  # noqa: PLC0415 - most fetches bring no presence
+
+        note_watched(coord)
 
 
 def note_synced(coord: Coord, families: Collection[Family] = LEDGER_FAMILIES) -> None:

@@ -12,6 +12,7 @@ from git_coord.store.refnames import LEDGER, Family
 
 from .beat import local_beat
 from .context import Coord
+from .gone import note_others
 from .leases import Gone, good_until, remember
 from .ledger import open_ledger, view
 
@@ -39,6 +40,7 @@ def write_snapshot(coord: Coord) -> list[Gone]:
         stamp = b"".join(b"%s %s\n" % (oid.encode("ascii"), ref.encode()) for ref, oid in sorted(refs.items()))
         items = _items(coord, state, unconfirmed)
         coord.files.write(snapshot.CLAIMS_FILE, snapshot.encode_claims(state.fold.value, stamp, items))
+        note_others(coord, coord.known.state)
         return remember(coord, state)
     raise CoordError(Kind.UNKNOWN, "the ledger keeps moving")
 

@@ -153,7 +153,12 @@ def freshen(coord: Coord, *, is_local: bool, families: tuple[Family, ...] = SYNC
     """
     open_ledger(coord)
     age = picture_age(coord, () if is_local else families)
-    if is_local or coord.remote is None or (age is not None and age < coord.settings.freshness and coord.head):
+    if coord.remote is None:
+        from .watched import note_watched  # noqa: PLC0415 - only where nothing is fetched
+
+        note_watched(coord)
+        return age
+    if is_local or (age is not None and age < coord.settings.freshness and coord.head):
         return age
     waited = waiting(coord)
     try:
