@@ -67,7 +67,14 @@ def test_a_path_after_two_dashes_is_never_an_option(alone: Repo) -> None:
 @pytest.mark.parametrize("name", [name for name in VISIBLE if name not in ("hooks", "verify")])
 def test_every_command_answers_with_one_object_also_when_it_cannot(repo: Repo, name: str) -> None:
     arguments = {"break": ["#1", "-m", "x"], "post": ["x"], "claim": ["x"], "release": ["x"], "renew": ["x"]}
-    arguments |= {"takeover": ["x"], "check": ["x"], "init": ["--agent", "Bad"], "run": ["true"]}
+    arguments |= {
+        "takeover": ["x"],
+        "block": ["x", "-m", "x"],
+        "unblock": ["x"],
+        "check": ["x"],
+        "init": ["--agent", "Bad"],
+        "run": ["true"],
+    }
     done = repo.with_env(GIT_COORD_AGENT="ghost").coord(name, *arguments.get(name, []), "--json")
     answer = json.loads(done.out)
     if name == "deinit":

@@ -72,7 +72,7 @@ def submit_claim(coord: Coord, wanted: Wanted, wait: int | None = None) -> Submi
 
 @contextmanager
 def taken_back(coord: Coord, drawn: Sequence[Operation]) -> Iterator[None]:
-    """Cancel the last claim or takeover drawn when the body ends without having placed it; earlier ones never got out."""
+    """Cancel the last claim or takeover drawn when the body ends without having placed it; earlier ones are nowhere."""
     try:
         yield
     except UnreachableError:
