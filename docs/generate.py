@@ -54,6 +54,13 @@ SETTINGS = (
     ("coord.minTtl", "The shortest lease; 5m with a remote, 1s without."),
     ("coord.clockSkew", "How much earlier than others the holder itself takes a lease for over; 60s."),
     ("coord.mode", "What the hooks do about a violation: block (default), warn or off."),
+    (
+        "coord.autoClaim",
+        "What an edit hook does about a file that nobody holds: local (default: claims it here, a sync confirms it), "
+        "confirmed (waits for the remote), off (only checks).",
+    ),
+    ("coord.autoRelease", "When an edit hook's claims are given back: stop (default: the turn's end), edit (at once)."),
+    ("coord.subagents", "apart: each subagent of a coding agent's session is an agent of its own."),
     ("coord.refPrefix", "Where the refs are on the remote; refs/heads/coord for hosts that take only branches."),
 )
 

@@ -31,7 +31,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "app": (*BELOW_APP, "store", "."),
     "hooks": BELOW_FRONT_ENDS,
     "mcp": BELOW_FRONT_ENDS,
-    "adapters": BELOW_FRONT_ENDS,
+    "adapters": (*BELOW_FRONT_ENDS, "hooks"),  # an edit is judged and explained as a commit is
     "watch": BELOW_FRONT_ENDS,
     "run": BELOW_FRONT_ENDS,
     "cli": (
@@ -42,7 +42,8 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "watch",
         "run",
     ),  # `git coord hooks`, `git coord mcp` start them
-    "__main__": ("cli", "store.ahead"),  # asks git before anything heavy is imported
+    # Asks git before anything heavy is imported, and answers edit hooks before anything at all is.
+    "__main__": ("cli", "store.ahead", "guard", "adapters"),
 }
 FRONT_ENDS = {"cli", "hooks", "guard", "mcp", "adapters", "watch", "run", "__main__"}
 TALK = (

@@ -5,7 +5,10 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from typing import NoReturn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # importing typing takes as long as a hook of an editing agent may
+    from typing import NoReturn
 
 HASTY = frozenset(
     ("break", "check", "claim", "log", "post", "posts", "preflight", "presence", "release", "renew", "status", "sync")
@@ -19,6 +22,8 @@ def main() -> NoReturn:
     Of a command of a tenth of a second, collecting garbage took 4 ms and taking the interpreter apart 13: a process
     that ends has neither to do. What matters is closed, flushed and synced where it is written.
     """
+    if len(sys.argv) == 4 and sys.argv[1] == "hook":
+        _edit_hook(sys.argv[2], sys.argv[3])
     if is_hasty := sys.argv[1:2] != [] and sys.argv[1] in HASTY and not {"-h", "--help"} & set(sys.argv):
         gc.disable()
         from git_coord.store import ahead
@@ -31,6 +36,35 @@ def main() -> NoReturn:
     status = run(sys.argv[1:])
     sys.stderr.flush()
     os._exit(status)
+
+
+def _edit_hook(tool: str, event: str) -> None:
+    """Answer a coding agent's tool and leave; come back when the words name no such hook.
+
+    The status is 0 whatever happens: any other one is an answer to some tool, and only its own form of "no" may be.
+    """
+    from git_coord.guard.edit_calls import EVENTS, TOOLS
+
+    if tool not in TOOLS or event not in EVENTS:
+        return
+    gc.disable()
+    from git_coord.guard import edit
+
+    data = b""
+    try:
+        data = edit.read_all()
+        answer = edit.quick(tool, event, data)
+        if answer is None:
+            from git_coord.adapters.events import decide
+
+            answer = decide(tool, event, data)
+    except Exception as trouble:  # a hook never crashes: this one could not even begin
+        answer = edit.not_understood(tool, event, f"{type(trouble).__name__}: {trouble}")
+    sys.stderr.write(answer.err)
+    sys.stderr.flush()
+    sys.stdout.write(answer.out)
+    sys.stdout.flush()
+    os._exit(0)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from git_coord.crypto.trust import load_allowed_signers
 from git_coord.domain.ids import Agent, KeyText, is_agent
 from git_coord.errors import CoordError, Kind
 from git_coord.service.ledger import open_ledger
-from git_coord.service.membership import Birth, Founding, found_or_adopt, join
+from git_coord.service.membership import Birth, Founding, found_or_adopt, join, rejoin
 from git_coord.service.presence import Wish, set_presence
 from git_coord.service.remote_ledger import LEDGER_FAMILIES, fetch_and_adopt
 from git_coord.service.sync import sync
@@ -55,7 +55,7 @@ def set_up(app: App, wanted: str | None, policy_key: str | None) -> SetUp:
     had = open_ledger(app.coord) is not None
     if app.coord.remote is not None:
         fetch_and_adopt(app.coord, LEDGER_FAMILIES)
-    name = wanted or _own_name(app) or suggestion(app)
+    name = wanted or own_name(app) or suggestion(app)
     identify(app, name)
     repo, founding, warned = _ledger(app, name, policy_key)
     founding = founding if had or founding is Founding.NEW else Founding.ADOPTED
@@ -78,7 +78,21 @@ def set_up(app: App, wanted: str | None, policy_key: str | None) -> SetUp:
     return SetUp(name, fingerprint_of(signer.key), is_new or founding is Founding.NEW, founding, joined, warned)
 
 
-def _own_name(app: App) -> str | None:
+def enlist(app: App, name: str) -> None:
+    """Let an agent of this name act here beside the worktree's own: its key, and its current session is this one.
+
+    Nothing is configured. Raises CoordError as `join` and `rejoin` do.
+    """
+    identify(app, name)
+    app.coord.signer = _key(app, app.coord.known.state.repo, name)[0]
+    member = app.coord.known.state.agents.get(Agent(name))
+    if member is not None and member.session != app.coord.me.session:
+        rejoin(app.coord)
+    else:
+        join(app.coord)
+
+
+def own_name(app: App) -> str | None:
     """Return the name configured here; what a linked worktree only shares with the main one is not its own."""
     if app.coord.identity is None:
         return None
@@ -205,9 +219,10 @@ def _identity_scope(app: App) -> str:
     return "--worktree"
 
 
-def suggestion(app: App) -> str:
-    """Return a name nobody has: `<tool>-<host>-<n>`."""
-    tool = next((name for variable, name in TOOLS if app.env.get(variable)), None) or app.env.get("USER") or "agent"
+def suggestion(app: App, tool: str | None = None) -> str:
+    """Return a name nobody has: `<tool>-<host>-<n>`; the tool is told from the environment unless it is known."""
+    tool = tool or next((name for variable, name in TOOLS if app.env.get(variable)), None)
+    tool = tool or app.env.get("USER") or "agent"
     host = socket.gethostname().split(".")[0]
     stem = "-".join(part for part in (_plain(tool), _plain(host)) if part)[:50].strip("-._") or "agent"
     taken: Collection[str] = app.coord.head.state.agents.keys() if app.coord.head else ()

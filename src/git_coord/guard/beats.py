@@ -59,7 +59,7 @@ def beat(folder: str, agent: str, now: int) -> None:
 
 def note(folder: str, agent: str, at: int, session: bytes) -> None:
     """Write down a beat; raises OSError."""
-    _replace(os.path.join(folder, BEATS, agent), b"%d %s\n" % (at, session))
+    replace(os.path.join(folder, BEATS, agent), b"%d %s\n" % (at, session))
 
 
 def push_if_due(folder: str, agent: str, now: int) -> bool:
@@ -78,7 +78,7 @@ def start(folder: str, agent: str, now: int, spacing: int, *, asks: bool = False
     last = (read_file(folder, ATTEMPT) or b"").strip()
     if last.isdigit() and 0 <= now - int(last) < spacing:
         return None
-    _replace(os.path.join(folder, ATTEMPT), b"%d\n" % now)
+    replace(os.path.join(folder, ATTEMPT), b"%d\n" % now)
     # -P: a file of the repository must never be imported because we happen to stand beside it.
     command = [sys.executable, "-P", "-m", "git_coord.hooks", "beat", agent]
     return detach([*command, *(["--ask"] if asks else [])], dict(os.environ))
@@ -110,7 +110,8 @@ def _inherited() -> list[int]:
     return found
 
 
-def _replace(path: str, data: bytes) -> None:
+def replace(path: str, data: bytes) -> None:
+    """Write a file whole, with the folder it needs; raises OSError."""
     scratch = f"{path}.{os.getpid()}.tmp"
     os.makedirs(os.path.dirname(path), exist_ok=True)
     fd = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)

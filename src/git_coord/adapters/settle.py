@@ -1,0 +1,93 @@
+"""The process beside an edit: one bounded exchange with the remote, and what became of automatic claims noted."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Sequence
+
+from git_coord.app import App, open_app
+from git_coord.domain.chain import Placed
+from git_coord.domain.items import Item, show_name
+from git_coord.domain.ledger import Refused
+from git_coord.domain.statements import Claim
+from git_coord.errors import CoordError
+from git_coord.service.ledger import open_ledger
+from git_coord.service.losses import waiting
+from git_coord.service.sync import sync
+
+from .automatic import ask_again, take_asked, tell
+
+LOCK = "edit/sync.lock"
+LONGEST = 180
+"""Seconds after which the process ends, whatever it waits for; git's own limits are shorter."""
+
+
+def run() -> int:
+    """Exchange with the remote in the current directory's repository, after others of this clone have done so."""
+    signal.alarm(LONGEST)
+    from filelock import FileLock, Timeout
+
+    app = open_app(os.getcwd(), os.environ)
+    path = os.path.join(app.coord.files.common, LOCK)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    # The lock only saves work: who comes later finds that its claim went out with another one's sync.
+    try:
+        with FileLock(path, timeout=LONGEST):
+            return _exchange(open_app(os.getcwd(), os.environ))
+    except Timeout:
+        return 0
+
+
+def join(tool: str, key: str) -> int:
+    """Give a session the name that it was not to wait for."""
+    signal.alarm(LONGEST)
+    from git_coord.guard.edit_places import place_at
+
+    from .identity import settle
+
+    place = place_at(os.getcwd())
+    if place is not None:
+        own = open_app(place.top, os.environ).config.get("coord.agent") or ""
+        settle(place, tool, key, own, notice=[], waits=True)
+    return 0
+
+
+def _exchange(app: App) -> int:
+    """Exchange what is pending, then tell what became of the claims that nobody was told about yet."""
+    open_ledger(app.coord)
+    pending, lost, trouble = waiting(app.coord), [], None
+    if pending:
+        try:
+            lost = sync(app.coord).lost
+        except CoordError as found:
+            trouble = found
+        app.refresh_snapshot()
+    refusals = {placed.sealed.op.nonce: placed for placed in lost}
+    open_now = {sealed.op.nonce for sealed in waiting(app.coord).values()}
+    asked = take_asked(app)
+    for nonce in asked - open_now:
+        claim = app.coord.known.state.claims.get(nonce)
+        if nonce in refusals:
+            tell(app, nonce, _loss(refusals[nonce]))
+        elif claim is not None:
+            tell(app, nonce, f"#{claim.token} {_names([item for _, item in claim.live()])} is confirmed")
+    ask_again(app, asked & open_now)
+    if trouble is not None:
+        for nonce in asked & open_now:
+            tell(app, nonce, f"a claim is still pending: {trouble.message}; next: git coord sync")
+    return 0
+
+
+def _names(items: Sequence[Item]) -> str:
+    return ", ".join(show_name(item.kind, item.name) for item in items[:3])
+
+
+def _loss(placed: Placed) -> str:
+    assert isinstance(placed.sealed.op, Claim)
+    names = _names(placed.sealed.op.items)
+    if isinstance(placed.outcome, Refused) and placed.outcome.conflicts:
+        holder = placed.outcome.conflicts[0].claim
+        return f"the claim of {names} is lost to {holder.holder} #{holder.token}: undo your change or ask for it"
+    reason = placed.outcome.reason.value if isinstance(placed.outcome, Refused) else "refused"
+    return f"the claim of {names} is lost: {reason}"

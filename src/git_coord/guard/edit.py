@@ -1,0 +1,277 @@
+"""The edit hook's fast path: say "nothing in the way" when that is beyond doubt, else let the full program decide.
+
+Whatever cannot be read of a payload is no reason to deny: there is no path to judge, so nothing is said of it, with a
+word on stderr. Whatever cannot be found out about a path of a managed repository is never "free".
+"""
+
+import json
+import os
+import sys
+
+from . import edit_state, edit_tree, git, snapshot
+from .edit_calls import Call, dialect, read_call
+from .edit_places import Place, place_of, real_paths
+from .fast import MODES, RULES_FILE, is_bypassed, mode_of, parse_settings, stamp_of
+from .verdict import FOREIGN, LAPSED, MINE, Matcher, Picture
+
+SETTINGS = r"^coord\.(repo|agent|mode|autoclaim|autorelease|subagents)$"
+LOCAL_ENV = (
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_COMMON_DIR",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+)
+"""What a git above us may have set for its own repository: here the path of the file decides."""
+# As git prints the names of settings.
+AUTO_CLAIM_KEY = "coord.autoClaim".lower()
+AUTO_RELEASE_KEY = "coord.autoRelease".lower()
+SUBAGENTS_KEY = "coord.subagents"
+AUTO_CLAIM = ("local", "confirmed", "off")
+
+Group = tuple[Place, list[bytes]]
+
+
+class Answer:
+    """What the hook prints on stdout, and on stderr; the exit status is 0."""
+
+    __slots__ = ("err", "out")
+
+    def __init__(self, out: str = "", err: str = "") -> None:
+        self.out, self.err = out, err
+
+
+def quick(tool: str, event: str, data: bytes) -> Answer | None:
+    """Return the answer when it needs no more than the picture at hand, None when the full program has to decide."""
+    for name in LOCAL_ENV:
+        os.environ.pop(name, None)
+    payload = parse(data)
+    if isinstance(payload, str):
+        return not_understood(tool, event, payload)
+    tool = dialect(tool, payload)
+    if event not in ("pre-edit", "post-edit"):
+        return None
+    call = read_call(tool, payload, os.getcwd())
+    if call.problem:
+        return not_understood(tool, event, call.problem)
+    if is_bypassed():
+        return allowing(tool, event, [])
+    try:
+        return _before(tool, call) if event == "pre-edit" else _after(tool, call)
+    except (OSError, ValueError, LookupError, git.GitFailed):
+        return None
+
+
+def parse(data: bytes) -> dict[str, object] | str:
+    """Return the payload, or why it is none."""
+    try:
+        found = json.loads(data.decode("utf-8", "surrogateescape"))
+    except (ValueError, RecursionError):
+        return "the hook was given no JSON"
+    return found if isinstance(found, dict) else "the hook was given no JSON object"
+
+
+def not_understood(tool: str, event: str, why: str) -> Answer:
+    """Return the answer for what cannot be read: it is let pass, and said."""
+    return Answer(allowing(tool, event, []).out, f"git coord: {why}; nothing was checked\n")
+
+
+def allowing(tool: str, event: str, notes: list[str]) -> Answer:
+    """Return "no objection" as the tool wants to hear it; notes go to the model where the tool lets them through."""
+    text = "\n".join(notes)
+    if tool == "cursor":
+        more = {"agent_message": text} if text else {}
+        return Answer(json.dumps({"permission": "allow", **more}) if event == "pre-edit" else "{}")
+    if tool == "opencode":
+        return Answer(json.dumps({"deny": False, "notes": text}))
+    if tool == "claude-code" and text:
+        name = "PreToolUse" if event == "pre-edit" else "PostToolUse"
+        return Answer(json.dumps({"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}}))
+    return Answer("", f"{text}\n" if text else "")
+
+
+def groups(call: Call) -> list[Group]:
+    """Return the files that a call would change, by the worktree that has them; others are nobody's here."""
+    found: dict[str, Group] = {}
+    for name, is_link in call.targets:
+        for path in real_paths(name, call.cwd, is_link=is_link):
+            place = place_of(path)
+            if place is not None:
+                names = found.setdefault(place.top, (place, []))[1]
+                names.append(os.fsencode(os.path.relpath(path, place.top)))
+    return [(place, list(dict.fromkeys(names))) for place, names in found.values()]
+
+
+def _before(tool: str, call: Call) -> Answer | None:
+    notes: list[str] = []
+    for place, names in groups(call):
+        view = View.of(place)
+        if view is None:
+            continue
+        if view.mode not in MODES:
+            return None
+        if view.mode == "off":
+            continue
+        me = view.acting(tool, call)
+        if me is None or not view.is_clear(me, names):
+            return None
+        notes += edit_state.take_news(place, me)
+        _live_on(place, me)
+    if call.is_shell and not _is_prepared(tool, call):
+        return None
+    return allowing(tool, "pre-edit", notes)
+
+
+def _after(tool: str, call: Call) -> Answer | None:
+    """Pin anew what the agent wrote itself, and look what else a command changed."""
+    for place, names in groups(call):
+        view = View.of(place)
+        me = view.acting(tool, call) if view is not None and view.mode != "off" else None
+        if view is not None and view.settings.get(AUTO_RELEASE_KEY) == "edit":
+            return None
+        if me is not None:
+            for name in names:
+                edit_state.pin(place, me, name)
+    if not call.is_shell:
+        return allowing(tool, "post-edit", [])
+    place_here = standing(call)
+    view = View.of(place_here) if place_here else None
+    me = view.acting(tool, call) if view is not None and view.mode != "off" else None
+    if view is None or me is None:
+        return allowing(tool, "post-edit", [])
+    return allowing(tool, "post-edit", _changed(view, tool, me))
+
+
+def _changed(view: "View", tool: str, me: str) -> list[str]:
+    """Return what is to be said of files that changed without a claim; each is noted in the log."""
+    import time  # built in
+
+    found: dict[bool, list[str]] = {False: [], True: []}
+    for name in edit_tree.look(view.place, me):
+        flags = view.flags(me, name)
+        if flags is None:
+            continue
+        if flags & MINE and not flags & FOREIGN:
+            edit_state.pin(view.place, me, name)
+            continue
+        shown = ascii(os.fsdecode(name))[1:-1]
+        found[bool(flags & FOREIGN)].append(shown)
+        log = os.path.join(view.place.common, edit_tree.UNCLAIMED)
+        edit_state.append(log, f"{int(time.time())} {me} {tool} {shown}")
+    free, held = found[False], found[True]
+    notes = [f"git coord: changed without a claim: {_few(free)}; next: git coord claim {_few(free)}"] if free else []
+    if held:
+        notes.append(
+            f"git coord: changed although somebody else holds it: {_few(held)}; next: git coord check {_few(held)}"
+        )
+    return notes
+
+
+def _few(names: list[str]) -> str:
+    return " ".join(names[:8]) + (f" (and {len(names) - 8} more)" if len(names) > 8 else "")
+
+
+def _is_prepared(tool: str, call: Call) -> bool:
+    """Tell whether there is a picture of the worktree that what a command did can be compared with."""
+    place = standing(call)
+    if place is None or not os.path.isdir(os.path.join(place.common, "coord")):
+        return True
+    view = View.of(place)
+    if view is None or view.mode == "off":
+        return True
+    me = view.acting(tool, call)
+    return me is not None and edit_tree.is_known(place, me)
+
+
+def standing(call: Call) -> Place | None:
+    """Return the worktree in which the session stands."""
+    return place_of(os.path.join(os.path.realpath(call.cwd), "x"))
+
+
+def _live_on(place: Place, me: str) -> None:
+    folder = os.path.join(place.common, "coord")
+    if "/" in me or not os.path.exists(os.path.join(folder, "leases", me)):
+        return
+    import time  # built in
+
+    from . import beats
+
+    os.chdir(place.top)
+    beats.beat(folder, me, int(time.time()))
+
+
+class View:
+    """A managed worktree as the flat files show it; `mode` and `settings` as git's configuration has them."""
+
+    def __init__(self, place: Place, settings: dict[str, str], refs: bytes) -> None:
+        self.place, self.settings, self._refs = place, settings, refs
+        self.mode = mode_of(settings)
+        self._claims = snapshot.decode_claims(git.read_file(place.common, "coord", snapshot.CLAIMS_FILE) or b"")
+        stamped = stamp_of(os.path.join(place.top, RULES_FILE))
+        data = git.read_file(place.git_dir, "coord", snapshot.POLICY_FILE)
+        self._policy = snapshot.decode_policy(data or b"", stamped)
+        if data is None and stamped == snapshot.NO_FILE and self._claims is not None:
+            self._policy = self._claims[0], []
+
+    @classmethod
+    def of(cls, place: Place) -> "View | None":
+        """Look at a worktree; None when nobody set git coord up there. Raises GitFailed when git refuses to."""
+        config = git.Process("-C", place.top, "config", "--get-regexp", SETTINGS)
+        line = ("for-each-ref", "--format=%(objectname) %(refname)", *git.LEDGER_REFS)
+        refs = git.Process("-C", place.top, *line)
+        status, text = config.finish()
+        seen = refs.output()  # fails where git refuses the repository, which then shows no settings either
+        settings = parse_settings(os.fsdecode(text)) if status == 0 else {}
+        return cls(place, settings, seen) if "coord.repo" in settings else None
+
+    def acting(self, tool: str, call: Call) -> str | None:
+        """Return the agent that the call's session is, None when that is not settled yet."""
+        apart = self.settings.get(SUBAGENTS_KEY) == "apart"
+        key = edit_state.session_key(tool, call.session, call.subagent, apart=apart)
+        found = edit_state.acting(self.place, key, self.settings.get("coord.agent") or "")
+        return found[0] if found else None
+
+    def is_current(self) -> bool:
+        """Tell whether the flat files show the refs and rules as they are now."""
+        claims, policy = self._claims, self._policy
+        return bool(claims and policy and self._refs and claims[1] == self._refs and policy[0] == claims[0])
+
+    def flags(self, me: str, name: bytes) -> int | None:
+        """Return what holds for a path, None for one that is never judged; what bytes cannot tell counts as foreign."""
+        assert self._claims is not None
+        assert self._policy is not None
+        if self._claims[0] != b"none":
+            if not name.isascii():
+                return FOREIGN
+            name = name.lower()
+        exempt = Matcher(self._policy[1], b"X").covers(name) if self._policy[1] else False
+        if exempt is not False:
+            return None if exempt else FOREIGN
+        import time  # built in
+
+        return Picture(self._claims, me.encode(errors="surrogateescape"), int(time.time())).flags(name)
+
+    def is_clear(self, me: str, names: list[bytes]) -> bool:
+        """Tell whether the agent may change these files without another word."""
+        if not self.is_current():
+            return False
+        checks_only = self.settings.get(AUTO_CLAIM_KEY) == "off"
+        for name in names:
+            flags = self.flags(me, name)
+            if flags is None:
+                continue
+            if flags & (FOREIGN | LAPSED):
+                return False
+            if flags & MINE:
+                if edit_state.is_as_pinned(self.place, me, name) is not True:
+                    return False
+            elif not checks_only or (self._policy and self._policy[1]):
+                return False
+        return True
+
+
+def read_all() -> bytes:
+    """Return all of standard input, up to a bound that no payload reaches."""
+    return sys.stdin.buffer.read(1 << 26)

@@ -1,0 +1,1 @@
+"""Edit hooks and their installation."""
