@@ -42,6 +42,7 @@ from .world import (
 AGENTS = ("alpha", "beta", "gamma", "alpha@2")
 DAY = 86400
 GIVEN_UP = re.compile(r"lost: a (\w+) of (\S+) that was pending")
+EXPECTED = (Kind.LOST, Kind.ERROR, Kind.BLOCKED, Kind.CONFLICT, Kind.UNKNOWN, Kind.UNTRUSTED)
 COUNTS: Counter[str] = Counter()
 """Rules run and what became of them, for the report (`pytest -s`)."""
 
@@ -125,7 +126,7 @@ class Frame(RuleBasedStateMachine):
         """Check that an error has its reason."""
         words = [word for word in trouble.message.split()[:7] if word.isalpha() and word not in AGENTS]
         COUNTS[f"{trouble.kind.code}: {' '.join(words)}"] += 1
-        assert trouble.kind in (Kind.LOST, Kind.ERROR, Kind.BLOCKED, Kind.UNKNOWN, Kind.UNTRUSTED), trouble.message
+        assert trouble.kind in EXPECTED, trouble.message
         assert "never comes" not in trouble.message, trouble.message
         if trouble.kind is Kind.UNTRUSTED:
             assert self.tampered, trouble.message

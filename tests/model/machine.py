@@ -13,12 +13,13 @@ from git_coord.service.context import Coord
 from git_coord.service.operations import operation
 from git_coord.service.place import submit
 from git_coord.service.selection import by_token
+from git_coord.service.waiting import WaitEnded
 
 from . import moves
 from .audit import check_doors
-from .frame import AGENTS, Fault, Frame, chosen, wanted
+from .frame import AGENTS, COUNTS, Fault, Frame, chosen, wanted
 from .oracle import Thing
-from .world import VOCABULARY, prune, signer_of
+from .world import VOCABULARY, prune, seen, signer_of
 
 DAY = 86400
 
@@ -64,6 +65,24 @@ class Machine(Frame):
     @rule(name=AGENT, items=ITEMS, seconds=st.sampled_from([-1, 60, 1200, 3600, 3600]), fault=FAULT)
     def wait(self, name: str, items: dict[Thing, str], seconds: int, fault: Fault | None) -> None:
         self.run_command(name, lambda c: moves.wait(c, wanted(items, 300), seconds), fault)
+
+    @rule(name=AGENT, items=ITEMS, fault=FAULT)
+    def wait_by_command(self, name: str, items: dict[Thing, str], fault: Fault | None) -> None:
+        """Wait as the command does, for a minute; when it ends without a grant, nothing is left in the queue."""
+        agent, before = self.desk(name).agent, self._waiting(name)
+        result = self.run_command(name, lambda c: moves.wait_patiently(c, wanted(items), 60), fault)
+        if isinstance(result, ClaimGranted):
+            assert (result.claim.holder, result.is_confirmed, result.claim.unattended) == (agent, True, False)
+        if isinstance(result, WaitEnded):
+            assert self._waiting(name) <= before
+        COUNTS[f"waited: {type(result).__name__}"] += 1
+
+    def _waiting(self, name: str) -> set[str]:
+        """Return the agent's claims in the queue, as far as its clone has verified."""
+        tip = seen(self.desk(name))
+        assert tip is not None
+        ledger, _ = self.auditor.audit(self.desk(name).store, tip)
+        return {nonce for nonce, waiter in ledger.waiting.items() if waiter.agent == self.desk(name).agent}
 
     @rule(name=AGENT, number=st.integers(0, 5), items=ITEMS, late=st.booleans(), fault=FAULT)
     def take_over(self, name: str, number: int, items: dict[Thing, str], late: bool, fault: Fault | None) -> None:

@@ -24,6 +24,8 @@ from git_coord.service.claims import Wanted
 from git_coord.service.context import Coord
 from git_coord.service.operations import operation
 from git_coord.service.place import submit
+from git_coord.service.waiting import Patience, claim_waiting
+from git_coord.store.refcache import RefCache
 
 from .frame import COUNTS
 
@@ -36,6 +38,22 @@ def wait(coord: Coord, wanted: Wanted, seconds: int) -> None:
     """Claim, and wait for so long."""
     fields = {name: getattr(wanted, name) for name in ("items", "purpose", "lease", "ttl", "stamps", "base")}
     _sign(coord, Claim, not_after=None, wait_until=coord.clock.now() + seconds, **fields)
+
+
+def wait_patiently(coord: Coord, wanted: Wanted, seconds: int) -> object:
+    """Claim and wait as the command does."""
+    store = coord.store
+    assert isinstance(store, RefCache)
+    plan = Patience(
+        seconds=seconds,
+        interval=10.0,
+        moved=lambda: None,
+        look_again=store.forget,
+        refresh=lambda: None,
+        is_over=lambda: False,
+        tell=lambda *_: None,
+    )
+    return claim_waiting(coord, wanted, plan)
 
 
 def take_over(coord: Coord, number: int, wanted: Wanted) -> None:
