@@ -126,7 +126,7 @@ SHAPES = {
     "presence": '{"agents": [AGENT], "as_of"}',
     "posts": '{"posts": [POST], "as_of"}',
     "post": "POST",
-    "sync": '{"code", "remote", "head", "moved", "placed", "lost", "pushed", "as_of"}',
+    "sync": '{"code", "remote", "head", "moved", "placed", "lost", "settled", "pushed", "as_of"}',
     "verify": (
         '{"code", "commits", "violations": [{"commit", "path", "holder", "token", "since", "kind"}], "as_of"}, and more'
     ),
@@ -136,6 +136,9 @@ SHAPES = {
         '"task", "will"; of posts "post", "status", "text", "to", "claim", "taken_by", "taker_says"; of a rejected '
         'ledger "commit", "next"'
     ),
+    "a claim that waits for a branch": 'the fields of CLAIM, and "landed": {"commit", "branch", "waits_for"}',
+    "settled, of sync": '{"token", "agent", "paths", "commit", "branch", "waits_for"}',
+    "warnings, of claim": '{"code": "stale_base", "agent", "branch", "commit", "paths", "next"}',
     "log": '{"events": [{"commit", "at", "agent", "kind", "text", "reason"}], "as_of"}',
     "init": '{"agent", "session", "key", "repo", "remote", "ledger", "joined"}',
     "whoami": '{"agent", "session", "current_session", "key", "repo", "remote", "member"}',

@@ -21,6 +21,7 @@ def test_an_exchange_without_news_says_so(pair: tuple[Repo, Repo]) -> None:
         "moved": False,
         "placed": [],
         "lost": [],
+        "settled": [],
         "pushed": 0,
         "as_of": "<stamp>",
     }

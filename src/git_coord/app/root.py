@@ -27,6 +27,7 @@ from .configured import open_remote, remote_name, settings
 
 if TYPE_CHECKING:
     from git_coord.service.commits import UserHistory
+    from git_coord.service.landing import Branches
     from git_coord.service.leases import Gone
 
 SIGN_SECONDS = 20
@@ -88,6 +89,12 @@ class App:
         from git_coord.store.userhistory import GitHistory
 
         return GitHistory(self.git, self.remote_name)
+
+    def branches(self) -> Branches:
+        """Return the user's branches, as they are here."""
+        from git_coord.store.branches import GitBranches
+
+        return GitBranches(self.git, self.remote_name)
 
     def branch(self) -> str | None:
         """Return the branch checked out, unless its name has characters that no record may hold."""

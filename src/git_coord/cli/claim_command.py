@@ -11,7 +11,17 @@ from git_coord.domain.statements import Stamp
 from git_coord.domain.timestamps import format_stamp
 from git_coord.errors import CoordError, Kind
 from git_coord.service import claims
+from git_coord.service.landings import (
+    StaleBase,
+    refuse_stale,
+    stale_bases,
+    stale_error,
+    stale_object,
+    stale_text,
+    way_to_fresh,
+)
 from git_coord.service.ledger import open_ledger
+from git_coord.service.selection import Selection
 from git_coord.service.standstill import check_still_held
 
 from . import options, render, resources
@@ -33,6 +43,7 @@ from .wait_option import WaitingCommand
     help="Queue for it, 10m (at most 1h), then exit 75.",
 )
 @click.option("--stamp", "stamps", multiple=True, metavar="NAME=VALUE", help="Kept with the claim (repeatable).")
+@click.option("--require-fresh", is_flag=True, help="Refuse (exit 7) when HEAD lacks work that was landed on these.")
 @resources.stdin
 @resources.nul
 @options.offline
@@ -46,6 +57,7 @@ def command(
     ttl: int | None,
     wait: int | None,
     stamps: tuple[str, ...],
+    require_fresh: bool,
     from_stdin: bool,
     is_nul: bool,
     offline: bool,
@@ -73,6 +85,8 @@ def command(
         stamps=stamps_of(stamps),
         base=app.worktree.base(),
     )
+    if require_fresh:
+        refuse_stale(app.coord, app.branches(), wanted.items)
     result = claims.claim(app.coord, wanted) if wait is None else _waited(app, output, wanted, wait)
     if isinstance(result, int):
         return result
@@ -80,7 +94,12 @@ def command(
     if isinstance(result, claims.ClaimRefused):
         return refused(app, output, result, wanted.items)
     check_still_held(app.coord, result, app.look_again)
-    return _granted(app, output, result)
+    stale = stale_bases(app.coord, app.branches(), wanted.items)
+    if stale and require_fresh:
+        claims.release(app.coord, Selection(((result.claim, None),)), "stale base")
+        app.refresh_snapshot()
+        raise stale_error(stale, app.remote_name)
+    return _granted(app, output, result, stale)
 
 
 def _waited(
@@ -113,7 +132,7 @@ def stamps_of(texts: tuple[str, ...]) -> tuple[Stamp, ...] | None:
     return tuple(stamps) if stamps else None
 
 
-def _granted(app: App, output: Output, result: claims.ClaimGranted) -> int:
+def _granted(app: App, output: Output, result: claims.ClaimGranted, stale: list[StaleBase]) -> int:
     claim, until = result.claim, lease_end(result.claim, None)
     items = [item for _, item in claim.live()]
     if output.is_json:
@@ -125,16 +144,21 @@ def _granted(app: App, output: Output, result: claims.ClaimGranted) -> int:
                 "items": [render.item_object(item) for item in items],
                 "lease_until": format_stamp(until),
                 "stamps": [stamp._asdict() for stamp in claim.stamps],
-                "warnings": [],
+                "warnings": [stale_object(one, app.remote_name) for one in stale],
             }
         )
         return 0
     output.lines(
         [_headline(app, result, until), *(f"  {item.intent.value:4}   {render.shown(item)}" for item in items)]
     )
+    output.lines([line for one in stale for line in _stale_lines(one, app.remote_name)])
     if not result.is_confirmed:
         output.lines(["next   git coord sync"])
     return 0
+
+
+def _stale_lines(one: StaleBase, remote: str | None) -> list[str]:
+    return [f"warning   {stale_text(one)}", f"          {way_to_fresh(one, remote)}"]
 
 
 def _headline(app: App, result: claims.ClaimGranted, until: int) -> str:

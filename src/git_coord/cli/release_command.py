@@ -13,6 +13,7 @@ from git_coord.domain.state import LiveClaim
 from git_coord.domain.text import escape_for_display
 from git_coord.errors import CoordError, Kind
 from git_coord.service import claims, query, selection
+from git_coord.service.landing import Landing, landed
 from git_coord.service.ledger import open_ledger, view
 
 from . import options, render, resources
@@ -20,6 +21,8 @@ from .output import Output
 
 REASONS = "merged, ejected, abort, done"
 """What most releases are for: the work is in, it was thrown out, it was given up, it needed no change."""
+KEPT = ("renewed", "landed")
+"""What is said of claims that live on."""
 
 
 @click.command("release", context_settings=options.HELP)
@@ -28,6 +31,11 @@ REASONS = "merged, ejected, abort, done"
 @click.option("--all", "is_all", is_flag=True, help="Everything this agent holds.")
 @click.option("--to", metavar="AGENT", help="Hand over to this agent, with nobody in between.")
 @click.option("-m", "--reason", "reason", default="", callback=options.clean_line, help=f"Why: {REASONS}, or a line.")
+@click.option(
+    "--when-merged", "until", metavar="BRANCH", help="Keep others off until BRANCH of the remote has the work."
+)
+@click.option("--landed", "landed_name", metavar="COMMIT", help="The commit that has the work; HEAD.")
+@click.option("--no-landed", "is_untold", is_flag=True, help="Do not say which commit has the work.")
 @resources.stdin
 @resources.nul
 @options.offline
@@ -38,6 +46,9 @@ def command(
     is_all: bool,
     to: str | None,
     reason: str,
+    until: str | None,
+    landed_name: str | None,
+    is_untold: bool,
     from_stdin: bool,
     is_nul: bool,
     offline: bool,
@@ -47,17 +58,26 @@ def command(
     """Give claims back: paths (and all you hold below them), #tokens, or --all.
 
     With --to they go to another agent, waiters or not: each claim in one operation, under a new token.
+
+    A release names the commit that has the work, so that whoever claims the same later is told if they lack it. With
+    --when-merged the claims stay, done with, until any agent's sync sees the work in that branch (merged, squashed or
+    rebased); --all leaves those alone that wait already.
     """
     app, output = options.means(as_json, agent, offline=offline)
+    if (is_untold and (until or landed_name)) or (to and until):
+        raise CoordError(Kind.USAGE, f"{'--to' if to else '--no-landed'} does not go with what is to be landed")
     open_ledger(app.coord)
     names = [*resource, *(resources.read_stdin(is_nul) if from_stdin else ())]
     chosen = select(app, names, globs, is_all)
     if to is not None:
         return _hand_over(app, output, chosen, to, reason)
-    done = claims.release(app.coord, chosen, reason)
+    dirty = _uncommitted(app, chosen)
+    asked = Landing(landed_name, until, not is_untold)
+    work = landed(app.branches(), app.coord.known.state, chosen, asked, dirty, app.branch)
+    done = claims.release(app.coord, chosen, reason, work)
     app.refresh_snapshot()
-    _warn_uncommitted(app, output, chosen)
-    return tell(app, output, "released", done)
+    _warn_uncommitted(output, dirty)
+    return tell(app, output, "landed" if until else "released", done)
 
 
 def _hand_over(app: App, output: Output, chosen: selection.Selection, to: str, reason: str) -> int:
@@ -67,7 +87,7 @@ def _hand_over(app: App, output: Output, chosen: selection.Selection, to: str, r
         done = handing_over.hand_over(app, chosen, to, reason)
     finally:
         app.refresh_snapshot()
-    _warn_uncommitted(app, output, chosen)
+    _warn_uncommitted(output, _uncommitted(app, chosen))
     return handing_over.tell(app, output, to, done)
 
 
@@ -89,11 +109,13 @@ def select(app: App, names: list[str], globs: tuple[str, ...], is_all: bool) -> 
     return selection.Selection(tuple(found))
 
 
-def _warn_uncommitted(app: App, output: Output, chosen: selection.Selection) -> None:
-    """Say which released files still have changes that nobody else can see."""
+def _uncommitted(app: App, chosen: selection.Selection) -> list[str]:
     meant = [item for claim, positions in chosen.claims for item in _meant(claim, positions)]
-    names = [item.name for item in meant if item.kind is ItemKind.PATH]
-    dirty = app.worktree.uncommitted(names)
+    return app.worktree.uncommitted([item.name for item in meant if item.kind is ItemKind.PATH])
+
+
+def _warn_uncommitted(output: Output, dirty: list[str]) -> None:
+    """Say which released files still have changes that nobody else can see."""
     if dirty:
         more = f" and {len(dirty) - 5} more" if len(dirty) > 5 else ""
         names = [escape_for_display(path) for path in dirty[:5]]
@@ -146,9 +168,9 @@ def names_of(items: Iterable[Item]) -> str:
 
 def _object(change: Change, now: query.Picture, word: str) -> dict[str, object]:
     assert change.before is not None
-    shown = change.after if word == "renewed" and change.after else change.before
+    shown = change.after if word in KEPT and change.after else change.before
     entry = render.claim_object(now.held(shown))
-    if word != "renewed":
+    if word not in KEPT:
         entry["items"] = [render.item_object(item) for item in gone(change)]
     return entry
 
@@ -162,6 +184,8 @@ def gone(change: Change) -> list[Item]:
 
 def _line(app: App, change: Change, word: str, *, is_confirmed: bool) -> str:
     assert change.before is not None
-    shown = [item for _, item in change.before.live()] if word == "renewed" else gone(change)
+    shown = [item for _, item in change.before.live()] if word in KEPT else gone(change)
     whose = "" if change.before.holder == app.coord.me.agent else f" of {change.before.holder}"
-    return f"{word if is_confirmed else f'to be {word}'} #{change.before.token}{whose}   {names_of(shown)}"
+    work = change.after.settling if word == "landed" and change.after else None
+    waits = f"   waits for {work.until}" if work else ""
+    return f"{word if is_confirmed else f'to be {word}'} #{change.before.token}{whose}   {names_of(shown)}{waits}"

@@ -12,6 +12,7 @@ from git_coord.domain.items import Item, ItemKind, show_name
 from git_coord.domain.lease import warned_from
 from git_coord.domain.ledger import Conflict
 from git_coord.domain.state import LiveClaim
+from git_coord.domain.statements import Landed
 from git_coord.domain.text import escape_for_display
 from git_coord.domain.timestamps import format_stamp
 
@@ -68,10 +69,12 @@ def whose(claim: LiveClaim, *, is_confirmed: bool = True) -> str:
 def lease(held: Held, now: int) -> str:
     """Return until when a lease lasts, or since when it is over; of an own one, that it will soon be.
 
-    Of a claim that waits, until when it keeps newcomers off.
+    Of a claim that waits, until when it keeps newcomers off; of one that is done with, for which branch it waits.
     """
     if not held.claim.token:
         return f"keeps newcomers off until {clock_time(held.lease_until, now)}"
+    if held.claim.settling is not None:
+        return f"landed, waits for {held.claim.settling.until}"
     if held.vouched_until is not None and now > held.vouched_until:
         return f"unvouched since {clock_time(held.vouched_until, now)}"
     if held.vouched_until is not None and now >= warned_from(held.claim, held.vouched_until):
@@ -116,7 +119,12 @@ def claim_object(held: Held) -> dict[str, Any]:
         "holder_stale": held.is_stale,
         "unattended": held.is_unattended,
         "stamps": [stamp._asdict() for stamp in claim.stamps],
-    }
+    } | ({} if claim.settling is None else {"landed": landed_object(claim.settling)})
+
+
+def landed_object(work: Landed) -> dict[str, Any]:
+    """Return what a claim landed that waits for a branch, as `--json` shows it."""
+    return {"commit": work.commit, "branch": work.branch, "waits_for": work.until}
 
 
 def conflict_object(conflict: Conflict, now: Picture) -> dict[str, Any]:

@@ -129,7 +129,7 @@ def _waiting_object(waiting: query.Waiting, now: query.Picture) -> dict[str, Any
 def _remedy(held: query.Held) -> list[str]:
     if held.is_unattended:
         return ["       came while its holder was not acting: needs a sign of life by then"]
-    if not held.is_stale:
+    if not held.is_stale or held.claim.settling is not None:
         return []
     return [f"       still blocks; a maintainer: git coord break {held.claim.token} -m abandoned"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from git_coord.domain.ids import Nonce, Oid
 from git_coord.domain.ledger import Change, Done, Outcome, Served
 from git_coord.domain.state import LiveClaim
-from git_coord.domain.statements import Break, Operation, Release, Renew, Renewal, Stamp, Target
+from git_coord.domain.statements import Break, Landed, Operation, Release, Renew, Renewal, Stamp, Target
 from git_coord.errors import CoordError, Kind
 
 from .claiming import (
@@ -71,12 +71,17 @@ class Changed(NamedTuple):
     served: tuple[Served, ...] = ()
 
 
-def release(coord: Coord, selection: Selection, reason: str) -> Changed:
-    """Give back what was selected; without an answer from the remote it stays pending and the next sync carries it."""
+def release(coord: Coord, selection: Selection, reason: str, landed: Landed | None = None) -> Changed:
+    """Give back what was selected, or with `landed.until` let it wait for a branch.
+
+    Without an answer from the remote it stays pending and the next sync carries it.
+    """
     require_membership(coord)
     targets = tuple(Target(claim.op, positions) for claim, positions in selection.claims)
     claims = [claim for claim, _ in selection.claims]
-    return _change(coord, lambda seq: operation(coord, Release, seq, targets=targets, reason=reason), claims)
+    return _change(
+        coord, lambda seq: operation(coord, Release, seq, targets=targets, reason=reason, landed=landed), claims
+    )
 
 
 def renew(

@@ -50,6 +50,23 @@ class CoordFiles(NamedTuple):
             return False
         return True
 
+    def extend(self, name: str, data: bytes) -> int | None:
+        """Add bytes at the end of a file that is there, in one write; return its size then, None when there is none.
+
+        Raises OSError when the disk refuses.
+        """
+        try:
+            descriptor = os.open(self.path(name), os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK)
+        except OSError:
+            return None
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                return None
+            os.write(descriptor, data)
+            return os.fstat(descriptor).st_size
+        finally:
+            os.close(descriptor)
+
     def remove(self, name: str, *, local: bool = False) -> None:
         """Remove a file if it is there."""
         with contextlib.suppress(FileNotFoundError):

@@ -42,8 +42,8 @@ def recent(coord: Coord, count: int) -> list[Event]:
     return events
 
 
-def done_since(coord: Coord, since: Oid) -> list[dict[str, Any]]:
-    """Return the statements placed after a ledger commit that were not refused, the newest first."""
+def done_since(coord: Coord, since: Oid | None) -> list[dict[str, Any]]:
+    """Return the statements placed after a ledger commit (None: ever) that were not refused, the newest first."""
     commits = lineage(coord.store, coord.known.oid, since)[::-1]
     return [op for _, op, line in _placed(coord, commits) if not line.startswith(f"{op['agent']} is refused ")]
 

@@ -15,6 +15,7 @@ from git_coord.store.refnames import LEDGER, SEEN, Family, Ref
 
 from .adopt import Fault, Walk, load_head, walk
 from .context import Coord
+from .landings import note_landings
 from .lineage import begun_by, is_continued_by, kept_since, lineage
 from .moving import move
 from .recent import restore
@@ -124,6 +125,7 @@ def advance(coord: Coord, done: Walk, live: Oid | Absent, seen: Oid | None) -> b
     coord.reach("after local move")
     coord.head = done.head
     coord.note_placed(done.placed)
+    note_landings(coord, done.placed)
     return True
 
 
@@ -196,7 +198,9 @@ def place_locally(coord: Coord, made: Extension) -> bool:
 def take_extension(coord: Coord, made: Extension) -> None:
     """Let the process see the extension as its head."""
     coord.head = made.head
-    coord.note_placed({entry.sealed.id: entry for entry in made.placed})
+    placed = {entry.sealed.id: entry for entry in made.placed}
+    coord.note_placed(placed)
+    note_landings(coord, placed)
 
 
 def candidates(coord: Coord, extra: Iterable[Sealed] = ()) -> list[Sealed]:

@@ -19,10 +19,15 @@ class Selection(NamedTuple):
 
 
 def everything(state: State, agent: Agent) -> Selection:
-    """Return all claims of the agent; raises CoordError(LOST) when it has none."""
-    held = state.held_by(agent)
+    """Return all claims of the agent but those that only wait for a branch; raises CoordError(LOST) when it has none.
+
+    Those are done with: a program that gives everything back at its end must not free them before their work is in.
+    """
+    everything_held = state.held_by(agent)
+    held = [claim for claim in everything_held if claim.settling is None]
     if not held:
-        raise CoordError(Kind.LOST, f"{agent} holds nothing", next="git coord status")
+        more = " but what waits for a branch" if everything_held else ""
+        raise CoordError(Kind.LOST, f"{agent} holds nothing{more}", next="git coord status")
     return Selection(tuple((claim, None) for claim in held))
 
 

@@ -136,3 +136,8 @@ def fetch_refspecs(families: Iterable[Family], remote_prefix: str) -> list[str]:
 def default_branch(remote: str) -> str:
     """Return this clone's pointer to a remote's default branch; a ref of the user's, only ever read."""
     return f"refs/remotes/{remote}/HEAD"
+
+
+def branch(name: str, remote: str | None) -> str:
+    """Return this clone's copy of a remote's branch (without a remote its own); a ref of the user's, only ever read."""
+    return f"{BRANCHES}{name}" if remote is None else f"refs/remotes/{remote}/{name}"
