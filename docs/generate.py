@@ -150,8 +150,9 @@ SHAPES = {
 
 ABOUT_JSON = (
     'Every command takes --json: stdout is then one object with "ok", also for an error; stderr is talk. Times are '
-    'RFC 3339, UTC. A path that is not UTF-8 is {"b64": base64}. "notices" holds posts for you that you were not shown '
-    "yet, and what others ended or handed over of your claims. More fields may come."
+    'RFC 3339, UTC. A path that is not UTF-8 is {"b64": base64}. "notices" holds what you were not told yet: posts for '
+    "you, what others ended or handed over of your claims, what came to you, who waits for what you hold. More fields "
+    "may come."
 )
 
 

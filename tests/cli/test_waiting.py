@@ -2,67 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import signal
-import subprocess
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 
 from tests.cli.words import forget_sync, plain, plain_json, said, type_in
 from tests.helpers import Repo
-
-Start = Callable[..., "Waiter"]
-DEADLINE = 60.0
-
-
-class Waiter:
-    """A `git-coord claim … --wait` at work, started when it stands in the queue."""
-
-    def __init__(self, repo: Repo, *args: str) -> None:
-        self._process = subprocess.Popen(
-            ["git-coord", "claim", *args],
-            cwd=repo.path,
-            env=repo.env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert self._process.stderr is not None
-        self.says = self._process.stderr.readline()
-
-    def ends(self, number: int | None = None) -> tuple[int, str, str]:
-        """Send it a signal, if any, and return status and what it said."""
-        if number is not None:
-            self._process.send_signal(number)
-        out, err = self._process.communicate(timeout=DEADLINE)
-        return self._process.returncode, plain(out), plain(err)
-
-    def answer(self) -> tuple[int, dict[str, Any]]:
-        """Return status and object of one that was started with `--json`."""
-        out, _ = self._process.communicate(timeout=DEADLINE)
-        return self._process.returncode, json.loads(out)
-
-    def stop(self) -> None:
-        """End it if it still runs."""
-        self._process.kill()
-        self._process.communicate()
+from tests.helpers.waiter import Waiters
 
 
 @pytest.fixture
-def start() -> Iterator[Start]:
+def start() -> Iterator[Waiters]:
     """Return what starts a waiter; none outlives the test."""
-    waiters: list[Waiter] = []
-
-    def begin(repo: Repo, *args: str) -> Waiter:
-        waiters.append(Waiter(repo, *args))
-        return waiters[-1]
-
-    yield begin
-    for waiter in waiters:
-        waiter.stop()
+    waiters = Waiters()
+    yield waiters
+    waiters.stop()
 
 
 @pytest.fixture
@@ -80,7 +35,7 @@ def queue_of(repo: Repo) -> list[str]:
     return [row["agent"] for row in repo.coord_json("status")["waiting"]]
 
 
-def test_a_waiter_is_granted_by_the_release_which_names_it(team: tuple[Repo, Repo, Repo], start: Start) -> None:
+def test_a_waiter_is_granted_by_the_release_which_names_it(team: tuple[Repo, Repo, Repo], start: Waiters) -> None:
     alpha, beta, _ = team
     alpha.coord_json("claim", "src/lexer", "-m", "fix")
     waiter = start(beta, "src/lexer/scan.py", "--wait", "-m", "digits")
@@ -92,12 +47,14 @@ def test_a_waiter_is_granted_by_the_release_which_names_it(team: tuple[Repo, Rep
         "released #1   src/lexer\ngranted  #2   beta   src/lexer/scan.py   (was waiting)\n",
         "",
     )
-    assert waiter.ends() == (0, "#2  yours until <time>, longer while you are alive\n  edit   src/lexer/scan.py\n", "")
+    code, out, err = waiter.ends()
+    assert (code, err) == (0, "")
+    assert plain(out) == "#2  yours until <time>, longer while you are alive\n  edit   src/lexer/scan.py\n"
     (claim,) = beta.coord_json("status")["claims"]
     assert (claim["agent"], claim["token"], claim["unattended"]) == ("beta", 2, False)
 
 
-def test_a_waiter_in_another_clone_is_granted(pair: tuple[Repo, Repo], start: Start) -> None:
+def test_a_waiter_in_another_clone_is_granted(pair: tuple[Repo, Repo], start: Waiters) -> None:
     alpha, beta = pair
     alpha.coord_json("claim", "a")
     waiter = start(beta, "a", "--wait", "--json")
@@ -128,7 +85,7 @@ def test_a_wait_in_vain_is_exit_75_and_says_who_was_in_the_way(team: tuple[Repo,
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_an_interrupted_wait_leaves_nothing(
-    team: tuple[Repo, Repo, Repo], start: Start, number: int, status: int
+    team: tuple[Repo, Repo, Repo], start: Waiters, number: int, status: int
 ) -> None:
     alpha, beta, _ = team
     alpha.coord_json("claim", "a")
@@ -140,7 +97,7 @@ def test_an_interrupted_wait_leaves_nothing(
     assert alpha.coord_json("release", "a")["granted"] == []
 
 
-def test_an_interrupted_wait_leaves_nothing_at_the_hub(pair: tuple[Repo, Repo], start: Start) -> None:
+def test_an_interrupted_wait_leaves_nothing_at_the_hub(pair: tuple[Repo, Repo], start: Waiters) -> None:
     alpha, beta = pair
     alpha.coord_json("claim", "a")
     waiter = start(beta, "a", "--wait")
@@ -149,7 +106,7 @@ def test_an_interrupted_wait_leaves_nothing_at_the_hub(pair: tuple[Repo, Repo], 
 
 
 def test_a_killed_waiter_is_seen_and_what_it_is_granted_needs_a_sign_of_life(
-    team: tuple[Repo, Repo, Repo], start: Start
+    team: tuple[Repo, Repo, Repo], start: Waiters
 ) -> None:
     alpha, beta, gamma = team
     alpha.coord_json("claim", "a")
@@ -161,7 +118,7 @@ def test_a_killed_waiter_is_seen_and_what_it_is_granted_needs_a_sign_of_life(
     assert "came while its holder was not acting: needs a sign of life by then" in gamma.coord("status").out
 
 
-def test_a_newcomer_is_kept_off_and_told_who_waits(team: tuple[Repo, Repo, Repo], start: Start) -> None:
+def test_a_newcomer_is_kept_off_and_told_who_waits(team: tuple[Repo, Repo, Repo], start: Waiters) -> None:
     alpha, beta, gamma = team
     alpha.coord_json("claim", "a")
     start(beta, "a", "b", "--wait", "-m", "both")
@@ -181,7 +138,7 @@ def test_a_newcomer_is_kept_off_and_told_who_waits(team: tuple[Repo, Repo, Repo]
     assert alpha.coord("claim", "b").code == 0
 
 
-def test_a_deadlock_is_refused_with_the_round(pair: tuple[Repo, Repo], start: Start) -> None:
+def test_a_deadlock_is_refused_with_the_round(pair: tuple[Repo, Repo], start: Waiters) -> None:
     alpha, beta = pair
     alpha.coord_json("claim", "src/b.py")
     beta.coord_json("claim", "src/a.py")
@@ -190,6 +147,8 @@ def test_a_deadlock_is_refused_with_the_round(pair: tuple[Repo, Repo], start: St
     assert said(done) == (
         3,
         "",
+        "git coord: beta waits for src/b.py (#1), for at most another <age>; when you are done: "
+        "git coord release '#1'\n"
         "git coord: refused, nobody would ever get on: "
         "alpha waits for beta (src/a.py), beta waits for alpha (src/b.py)\n"
         "next   git coord release '#1'\n",

@@ -51,6 +51,8 @@ def test_a_claim_that_came_unattended_ends_in_two_minutes_unless_a_later_beat_fo
     assert lease_end(claim, claim.at + 1) == claim.at + 1001
     assert lease_end(claim._replace(ttl=30), None) == claim.at + 30
     assert vouched_until(claim, None, 60) == claim.at + 60
+    assert warned_from(claim, claim.at + 60) == claim.at + 30
+    assert warned_from(claim, claim.at + 941) == claim.at + 691
 
 
 def test_a_claim_is_stale_only_after_the_last_second_of_its_lease_and_still_held() -> None:

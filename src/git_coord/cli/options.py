@@ -76,9 +76,22 @@ def _catch_up(app: App) -> None:
 def _unread(app: App) -> list[str]:
     from git_coord.service.unread_marks import news
 
-    if app.coord.identity is None or news(app.coord) is None:
+    if app.coord.identity is None:
         return []
+    found = _arrivals(app)
+    if news(app.coord) is None:
+        return found
     from git_coord.service.unread import tell  # only when there is something new: it reads the whole board
+
+    return [*found, *tell(app.coord)]
+
+
+def _arrivals(app: App) -> list[str]:
+    """Return what is new in the ledger that this command has read anyway."""
+    head = app.coord.head
+    if head is None or not (head.state.waiting or any(claim.unattended for claim in head.state.claims.values())):
+        return []
+    from git_coord.service.arrivals import tell
 
     return tell(app.coord)
 

@@ -55,8 +55,9 @@ def vouched_until(claim: LiveClaim, acknowledged: int | None, skew: int) -> int:
 
 
 def warned_from(claim: LiveClaim, until: int) -> int:
-    """Return from when the holder is told that the claim will end: the last quarter of its ttl."""
-    return until - claim.ttl // 4
+    """Return from when the holder is told that the claim will end: the last quarter of its time."""
+    needs_beat = claim.unattended and until <= claim.certain_end
+    return until - (claim.certain_end - claim.renewed if needs_beat else claim.ttl) // 4
 
 
 def beat_interval(ttls: Iterable[int], agents: int) -> int:
