@@ -191,3 +191,16 @@ def test_without_the_remote_nothing_waits(pair: tuple[Repo, Repo]) -> None:
     beta.coord_json("sync")
     assert queue_of(alpha) == []
     assert alpha.coord_json("release", "a")["granted"] == []
+
+
+def test_a_wait_that_replaces_own_claims_loses_none(team: tuple[Repo, Repo, Repo], start: Waiters) -> None:
+    alpha, beta, _ = team
+    alpha.coord_json("claim", "a")
+    beta.coord_json("claim", "b")
+    waiter = start(alpha, "a", "b", "--wait", "--json")
+    beta.coord_json("release", "b")
+    code, answer = waiter.answer()
+    assert (code, answer["token"], "notices" in answer) == (0, 3, False)
+    done = alpha.coord("status")
+    assert (done.code, done.err) == (0, "")
+    assert "#1" not in done.out
