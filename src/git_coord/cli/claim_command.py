@@ -86,7 +86,7 @@ def command(
         base=app.worktree.base(),
     )
     if require_fresh:
-        refuse_stale(app.coord, app.branches(), wanted.items)
+        refuse_stale(app.coord, app.branches, wanted.items)
     result = claims.claim(app.coord, wanted) if wait is None else _waited(app, output, wanted, wait)
     if isinstance(result, int):
         return result
@@ -94,7 +94,7 @@ def command(
     if isinstance(result, claims.ClaimRefused):
         return refused(app, output, result, wanted.items)
     check_still_held(app.coord, result, app.look_again)
-    stale = stale_bases(app.coord, app.branches(), wanted.items)
+    stale = stale_bases(app.coord, app.branches, wanted.items)
     if stale and require_fresh:
         claims.release(app.coord, Selection(((result.claim, None),)), "stale base")
         app.refresh_snapshot()

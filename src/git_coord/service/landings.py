@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from shlex import quote
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_coord.domain.fields import path
@@ -108,7 +107,7 @@ def _rebuilt(coord: Coord) -> bytes:
     return data
 
 
-def stale_bases(coord: Coord, branches: Branches, items: Sequence[Item]) -> list[StaleBase]:
+def stale_bases(coord: Coord, user_branches: Callable[[], Branches], items: Sequence[Item]) -> list[StaleBase]:
     """Return work on these items that was landed last and that HEAD lacks, by commit.
 
     HEAD has it when the commit is in its history, or the content is, or was, at that path there. Nothing is asked of
@@ -117,6 +116,7 @@ def stale_bases(coord: Coord, branches: Branches, items: Sequence[Item]) -> list
     newest = _newest(coord, items)
     if not newest:
         return []
+    branches = user_branches()
     head = branches.commit("HEAD")
     commits = {row[2] for row, _ in newest.values()}
     lacking = branches.missing(commits, head) if head is not None else commits
@@ -151,7 +151,7 @@ def _newest(coord: Coord, items: Sequence[Item]) -> dict[str, tuple[list[Any], O
     return found
 
 
-def refuse_stale(coord: Coord, branches: Branches, items: Sequence[Item]) -> None:
+def refuse_stale(coord: Coord, user_branches: Callable[[], Branches], items: Sequence[Item]) -> None:
     """Raise CoordError(STALE) when HEAD lacks work that was landed on these items, by the remote's ledger of now.
 
     Raises CoordError(UNKNOWN) when the remote cannot be asked and `offline` is not "allow".
@@ -164,7 +164,7 @@ def refuse_stale(coord: Coord, branches: Branches, items: Sequence[Item]) -> Non
         except CoordError as trouble:
             if trouble.kind is not Kind.UNKNOWN or coord.settings.offline != "allow":
                 raise
-    if stale := stale_bases(coord, branches, items):
+    if stale := stale_bases(coord, user_branches, items):
         raise stale_error(stale, coord.remote.name if coord.remote else None)
 
 
@@ -201,4 +201,6 @@ def way_to_fresh(one: StaleBase, remote: str | None) -> str:
     merge = f"git merge {one.commit[:10]}"
     if one.is_here or remote is None:
         return merge
+    from shlex import quote  # noqa: PLC0415 - only who must fetch pays for it
+
     return f"git fetch {' '.join(map(quote, [remote, *([one.branch] if one.branch else [])]))} && {merge}"
