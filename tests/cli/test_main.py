@@ -13,7 +13,14 @@ from tests.helpers import Repo
 from tests.helpers.source import read_sources
 
 VISIBLE = [name for name in COMMANDS if name not in HIDDEN]
-SUBCOMMANDS = [["hooks", "install"], ["hooks", "uninstall"], ["hooks", "status"], ["presence", "set"]]
+SUBCOMMANDS = [
+    ["adapter", "install"],
+    ["adapter", "doctor"],
+    ["hooks", "install"],
+    ["hooks", "uninstall"],
+    ["hooks", "status"],
+    ["presence", "set"],
+]
 
 
 @pytest.mark.parametrize("words", [[], *([name] for name in COMMANDS), *SUBCOMMANDS], ids=" ".join)
@@ -64,7 +71,7 @@ def test_a_path_after_two_dashes_is_never_an_option(alone: Repo) -> None:
     )
 
 
-@pytest.mark.parametrize("name", [name for name in VISIBLE if name not in ("hooks", "verify")])
+@pytest.mark.parametrize("name", [name for name in VISIBLE if name not in ("adapter", "hooks", "verify")])
 def test_every_command_answers_with_one_object_also_when_it_cannot(repo: Repo, name: str) -> None:
     arguments = {"break": ["#1", "-m", "x"], "post": ["x"], "claim": ["x"], "release": ["x"], "renew": ["x"]}
     arguments |= {

@@ -39,6 +39,7 @@ COMMANDS = {
     "watch": "stream what happens: claims, presence, posts",
     "sync": "exchange with the remote",
     "verify": "judge commits against the claims of their time",
+    "adapter": "let coding agents ask before they edit",
     "hooks": "install, uninstall or show the git hooks",
     "gc": "begin a new epoch of a long ledger, drop leftovers",
     "doctor": "report what is wrong here, and repair it",

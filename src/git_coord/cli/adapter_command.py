@@ -1,0 +1,108 @@
+"""`git coord adapter`: hooks of coding agents, installed into their own configuration; instructions for agents."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from git_coord.adapters import entries, install
+from git_coord.errors import Kind
+
+from . import options
+from .shared import Group, for_group
+
+NAME = click.argument("tool", type=click.Choice(entries.NAMES))
+user = click.option("--user", "is_user", is_flag=True, help="In the user's own configuration, not the project's.")
+
+
+@click.group("adapter", cls=Group, context_settings=options.HELP)
+@for_group
+def command() -> None:
+    """Let coding agents ask before they edit: hooks in their own configuration, and instructions."""
+
+
+@command.command("install", context_settings=options.HELP)
+@NAME
+@user
+@click.option("--closed", is_flag=True, help="Deny edits when the hook itself fails, where the tool can do that.")
+@click.option("--print", "prints", is_flag=True, help="Only print what the file would be.")
+@options.common
+def install_hooks(tool: str, is_user: bool, closed: bool, prints: bool, as_json: bool, agent: str | None) -> int:
+    """Add our hooks to a tool's configuration, beside what is there; doing it again changes nothing."""
+    app, output = options.means(as_json, agent)
+    if prints:
+        path, data = install.planned(app, tool, is_user=is_user, closed=closed)
+        if output.is_json:
+            output.object({"path": path, "text": data.decode("utf-8", "replace")})
+        else:
+            output.talk(f"git coord: {path}")
+            output.lines(data.decode("utf-8", "replace").rstrip("\n").split("\n"))
+        return 0
+    done = install.install(app, tool, is_user=is_user, closed=closed)
+    if closed and tool not in entries.CLOSES:
+        output.talk(f"git coord: {tool} cannot be told to deny when a hook fails; installed as usual")
+    if output.is_json:
+        output.object({"tool": tool, "path": done.path, "changed": done.is_changed})
+    else:
+        output.lines(
+            [f"{'hooks' if done.is_changed else 'already'}   {done.path}", f"next    git coord adapter doctor {tool}"]
+        )
+    return 0
+
+
+@command.command("uninstall", context_settings=options.HELP)
+@NAME
+@user
+@options.common
+def uninstall_hooks(tool: str, is_user: bool, as_json: bool, agent: str | None) -> int:
+    """Take our hooks out again; what else is in the file stays as it is."""
+    app, output = options.means(as_json, agent)
+    done = install.uninstall(app, tool, is_user=is_user)
+    if output.is_json:
+        output.object({"tool": tool, "path": done.path, "changed": done.is_changed})
+    else:
+        output.lines([f"removed   {done.path}" if done.is_changed else f"no hooks of git coord in {done.path}"])
+    return 0
+
+
+@command.command("status", context_settings=options.HELP)
+@options.common
+def status(as_json: bool, agent: str | None) -> int:
+    """Show where hooks are installed, and what changed lately without a claim."""
+    from git_coord.guard.edit_tree import UNCLAIMED
+
+    app, output = options.means(as_json, agent)
+    rows = [
+        {"tool": name, "path": install.place(app, name, is_user=is_user), "user": is_user}
+        for name in entries.NAMES
+        for is_user in (False, True)
+        if (is_user or app.location.top) and install.is_installed(app, name, is_user=is_user)
+    ]
+    data = app.coord.files.read(os.path.relpath(UNCLAIMED, "coord")) or b""
+    log = data.decode("utf-8", "replace").splitlines()[-10:]
+    if output.is_json:
+        output.object({"installed": rows, "unclaimed": log})
+        return 0
+    output.lines([f"{row['tool']:11}  {row['path']}" for row in rows] or ["no tool has hooks of git coord here"])
+    output.lines([f"unclaimed    {line}" for line in log])
+    return 0
+
+
+@command.command("doctor", context_settings=options.HELP)
+@NAME
+@user
+@options.common
+def doctor(tool: str, is_user: bool, as_json: bool, agent: str | None) -> int:
+    """Run a tool's hook against a held and a free file; exit 1 when it does not deny the one and allow the other."""
+    from git_coord.adapters.doctor import examine
+
+    app, output = options.means(as_json, agent)
+    found = examine(app, tool, is_user=is_user)
+    is_well = all(finding.is_well for finding in found)
+    if output.is_json:
+        rows = [{"what": one.what, "well": one.is_well, "text": one.text} for one in found]
+        output.object({"tool": tool, "findings": rows}, ok=is_well)
+    else:
+        output.lines([f"{'ok' if one.is_well else 'bad':4} {one.what:10} {one.text}" for one in found])
+    return 0 if is_well else Kind.ERROR.exit_status
