@@ -101,6 +101,11 @@ SHAPES = {
         '{"token", "agent", "confirmed", "items": [ITEM], "lease_until", "freed": [ITEM], "claims": [GATES], '
         '"warnings"}; with --dry-run {"dry_run", "items": [ITEM], "claims": [GATES]}'
     ),
+    "rejoin": (
+        '{"agent", "session", "confirmed", "claims": [CLAIM and {"state": "intact|at risk", "risks": [{"kind": '
+        '"lease|takeover|changed|waited", "text", "at"}]}], "lost": [{"token", "items": [ITEM], "how", "by", "at", '
+        '"reason"}], "posts": [POST]}'
+    ),
     "takeover, refused": (
         '{"ok": false, "code", "message", "next", "holder", "token", "may_pass_at", "claims": [GATES]}; beside the '
         "codes of the exit statuses: branch_active, roster_disagrees, presence_unknown, takeover_off (exit 7), "

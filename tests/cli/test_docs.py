@@ -122,7 +122,7 @@ def test_the_documented_json_is_what_comes(pair: tuple[Repo, Repo], generate: Mo
 def test_every_documented_answer_is_compared(generate: ModuleType) -> None:
     parts = {"ITEM", "STAMP", "CLAIM", "AGENT", "BLOCK", "POST", "WAITER", "CONFLICT", "GATES"}
     landing = {"a claim that waits for a branch", "settled, of sync", "warnings, of claim"}
-    assert set(generate.SHAPES) - set(LINES) == {*parts, *WAITS, *landing, "takeover", "verify", "watch"}
+    assert set(generate.SHAPES) - set(LINES) == {*parts, *WAITS, *landing, "takeover", "rejoin", "verify", "watch"}
 
 
 def test_the_settings_listed_are_the_settings_read(generate: ModuleType) -> None:

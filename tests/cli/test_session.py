@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.cli.words import plain_json, said
+from tests.cli.past import claim_long_ago
+from tests.cli.words import plain, plain_json, said
 from tests.helpers import Repo
 
 
@@ -12,12 +13,49 @@ def test_another_session_is_refused_until_it_rejoins_and_then_the_first_is(alone
     answer = other.coord_json("claim", "c", code=4)
     assert answer["code"] == "lost"
     assert answer["message"] == f"alpha is at work in another session ({answer['session']})"
-    assert said(other.coord("rejoin")) == (0, "alpha is here now\n  #1  until <time>   a  b\n", "")
+    assert said(other.coord("rejoin")) == (0, "alpha is here now\n  intact   #1  until <time>   a  b\n", "")
     assert other.coord_json("claim", "c")["token"] == 2
     assert alone.coord_json("release", "a", code=4)["code"] == "lost"
     assert [claim["token"] for claim in alone.coord_json("rejoin")["claims"]] == [1, 2]
     alone.coord_json("release", "--all")
     assert said(alone.coord("rejoin")) == (0, "alpha is here now\n  holds nothing\n", "")
+
+
+def test_coming_back_tells_what_is_intact_at_risk_and_lost_and_asserts_it_anew(pair: tuple[Repo, Repo]) -> None:
+    alpha, beta = pair
+    alpha.commit("files", same="1\n", other="1\n")
+    claim_long_ago(alpha, "old", ago=400, ttl=300)
+    alpha.coord_json("claim", "same", "other")
+    alpha.coord_json("claim", "mine-no-more")
+    alpha.coord_json("post", "half done")
+    alpha.write("other", "2\n")
+    key = alpha.coord("whoami").out.splitlines()[2].split()[-1]
+    beta.git("config", "coord.policyKey", key)
+    beta.coord_json("break", "#3", "-m", "not needed")
+    beta.coord_json("post", "--to", "alpha", "when do you come back?")
+    beta.coord_json("sync")
+    back = alpha.with_env(GIT_COORD_SESSION="tomorrow")
+    done = back.coord("rejoin")
+    assert (done.code, plain(done.out).splitlines()) == (
+        0,
+        [
+            "alpha is here now",
+            "  intact   #1  until <time>   old",
+            "  at risk  #2  until <time>   same  other",
+            "           changed since it was pinned: other",
+            '  lost     #3  mine-no-more   broken by beta <age> ago, "not needed"',
+            "  post     <id>  alpha  open <age>   half done",
+            "  post     <id>  beta to alpha  open <age>   when do you come back?",
+        ],
+    )
+    answer = back.coord_json("rejoin")
+    assert [(claim["token"], claim["state"], claim["risks"]) for claim in answer["claims"]] == [
+        (1, "intact", []),
+        (2, "intact", []),
+    ]
+    assert answer["claims"][1]["items"][1]["blob"] == back.git("hash-object", "other").strip()
+    assert (answer["session"], answer["confirmed"], len(answer["posts"])) == ("tomorrow", True, 2)
+    assert alpha.coord("renew", "--all").code == 4
 
 
 def test_the_session_of_the_environment_counts(alone: Repo) -> None:

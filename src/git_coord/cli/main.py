@@ -31,7 +31,7 @@ COMMANDS = {
     "status": "show agents, claims and posts",
     "log": "show what the ledger placed",
     "run": "run a command that holds claims while it lives",
-    "rejoin": "make this session the agent's current one",
+    "rejoin": "go on here as this agent, and hear what became of its claims",
     "rotate": "replace the agent's key",
     "presence": "show who is here, or set how one is",
     "post": "write to the postboard, update or remove a post",

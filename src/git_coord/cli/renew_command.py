@@ -41,12 +41,13 @@ def command(
     open_ledger(app.coord)
     chosen = select(app, list(resource), globs, is_all)
     name = None if lease is None and ttl is None else (lease or "standard", ttl or CLASSES[lease or "standard"])
-    done = claims.renew(app.coord, chosen, name, _pins(app, chosen), stamps_of(stamps))
+    done = claims.renew(app.coord, chosen, name, pins_of(app, chosen), stamps_of(stamps))
     app.refresh_snapshot()
     return tell(app, output, "renewed", done)
 
 
-def _pins(app: App, chosen: selection.Selection) -> dict[Nonce, tuple[Oid | None, ...]]:
+def pins_of(app: App, chosen: selection.Selection) -> dict[Nonce, tuple[Oid | None, ...]]:
+    """Return what the files that claims name contain now."""
     paths = [item.name for claim, _ in chosen.claims for _, item in claim.live() if item.kind is ItemKind.PATH]
     pins = app.worktree.pins(paths)
     return {
