@@ -70,6 +70,23 @@ def test_a_change_killed_in_one_repository_is_made_once_or_not_at_all(repo: Repo
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("step", LOCAL)
+def test_blocking_and_landing_killed_in_one_repository_happen_once_or_not_at_all(repo: Repo, step: str) -> None:
+    alpha, beta = (repo.with_env(GIT_COORD_AGENT=name) for name in ("alpha", "beta"))
+    init(alpha, beta)
+    alpha.coord_json("claim", "a.txt")
+    killed(alpha, step, "block", "task:T", "-m", "x")
+    happened = step not in BEFORE_PUBLISH
+    assert alpha.coord("sync").code == 0
+    assert beta.coord("check", "task:T").code == (8 if happened else 0)
+    killed(alpha, step, "release", "--all", "--when-merged", "never")
+    assert alpha.coord("sync").code == 0
+    assert ["landed" in claim for claim in beta.coord_json("status")["claims"]] == [happened]
+    assert beta.coord("claim", "a.txt").code == 3
+    assert wrong(alpha) == []
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("step", PUSHED)
 def test_a_claim_killed_on_its_way_to_the_hub_is_held_once_or_not_at_all(hub_and_clones: Clones, step: str) -> None:
     _, alpha, beta = hub_and_clones("alpha", "beta")

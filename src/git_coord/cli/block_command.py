@@ -26,7 +26,9 @@ def command(task: tuple[str, ...], reason: str, as_json: bool, agent: str | None
     app, output = options.means(as_json, agent)
     open_ledger(app.coord)
     names = [item.name for item in only_tasks(resources.plain_items(app, task))]
-    return tell(app, output, "blocked", tasks.block(app.coord, names, reason))
+    done = tasks.block(app.coord, names, reason)
+    app.refresh_snapshot()
+    return tell(app, output, "blocked", done)
 
 
 def only_tasks(items: tuple[Item, ...]) -> tuple[Item, ...]:
