@@ -7,7 +7,7 @@ import os
 import click
 
 from git_coord.adapters import entries, install
-from git_coord.errors import Kind
+from git_coord.errors import CoordError, Kind
 
 from . import options
 from .shared import Group, for_group
@@ -106,3 +106,44 @@ def doctor(tool: str, is_user: bool, as_json: bool, agent: str | None) -> int:
     else:
         output.lines([f"{'ok' if one.is_well else 'bad':4} {one.what:10} {one.text}" for one in found])
     return 0 if is_well else Kind.ERROR.exit_status
+
+
+@command.command("instructions", context_settings=options.HELP)
+@click.argument("file", nargs=-1)
+@click.option("--install", "installs", is_flag=True, help="Write them: AGENTS.md, CLAUDE.md (or FILEs), and a skill.")
+@click.option("--remove", "removes", is_flag=True, help="Take them out again.")
+@options.common
+def instructions(file: tuple[str, ...], installs: bool, removes: bool, as_json: bool, agent: str | None) -> int:
+    """Print what an agent has to know, as a marked block, or keep it in the files that agents read."""
+    from git_coord.adapters import instructions as texts
+
+    app, output = options.means(as_json, agent)
+    if not installs and not removes:
+        if output.is_json:
+            output.object({"text": texts.block(), "skill": texts.skill()})
+        else:
+            output.lines(texts.block().rstrip("\n").split("\n"))
+        return 0
+    if app.location.top is None:
+        raise CoordError(Kind.ERROR, "there is no worktree here")
+    done = (texts.remove if removes else texts.install)(app.location.top, file)
+    if output.is_json:
+        output.object({"files": [{"path": one.path, "changed": one.is_changed} for one in done]})
+    else:
+        word = "removed" if removes else "written"
+        output.lines([f"{word if one.is_changed else 'unchanged':9}  {one.path}" for one in done])
+    return 0
+
+
+@command.command("shell", context_settings=options.HELP)
+@options.common
+def shell(as_json: bool, agent: str | None) -> int:
+    """Print where the helper for shell scripts is, to be sourced."""
+    from git_coord.adapters.instructions import shell_helper
+
+    _, output = options.means(as_json, agent)
+    if output.is_json:
+        output.object({"path": shell_helper()})
+    else:
+        output.lines([shell_helper()])
+    return 0
