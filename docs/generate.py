@@ -61,6 +61,10 @@ SETTINGS = (
     ),
     ("coord.autoRelease", "When an edit hook's claims are given back: stop (default: the turn's end), edit (at once)."),
     ("coord.subagents", "apart: each subagent of a coding agent's session is an agent of its own."),
+    (
+        "coord.mcpOnDisconnect",
+        "What becomes of claims made through mcp when its client is gone: release, keep, or will (default).",
+    ),
     ("coord.refPrefix", "Where the refs are on the remote; refs/heads/coord for hosts that take only branches."),
 )
 

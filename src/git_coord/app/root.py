@@ -79,6 +79,16 @@ class App:
         if isinstance(self.coord.store, RefCache):
             self.coord.store.forget()
 
+    def begin_again(self, notice: Callable[[str], None]) -> None:
+        """Begin another piece of work in a long life: nothing counts any more that only the one before had seen."""
+        self.look_again()
+        coord = self.coord
+        coord.notice, coord.progress = notice, lambda _text: None
+        coord.drafted = coord.fetched_at = None
+        coord.learned.clear()
+        for seen in (coord.opened, coord.outcomes, coord.given_up, coord.stored):
+            seen.clear()
+
     def rest(self) -> None:
         """End the processes that stay for the next question: who lives long and asks seldom needs none meanwhile."""
         if isinstance(self.coord.store, RefCache) and isinstance(self.coord.store.below, GitStore):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
+
 from git_coord.app import App
 from git_coord.app.patience import patience
 from git_coord.domain.durations import show_age
@@ -13,7 +15,7 @@ from git_coord.service.waiting import WaitEnded, claim_waiting
 
 from . import refusal, render
 from .output import Output
-from .signals import noted
+from .signals import Asked, Ending, noted
 
 
 def claim(app: App, output: Output, wanted: Wanted, seconds: int) -> ClaimGranted | ClaimRefused | int:
@@ -22,8 +24,8 @@ def claim(app: App, output: Output, wanted: Wanted, seconds: int) -> ClaimGrante
     def tell(conflicts: tuple[Conflict, ...], place: int) -> None:
         output.talk(f"git coord: {_behind(conflicts)}, number {place} in the queue, for at most {show_age(seconds)}")
 
-    with noted() as signal:
-        result = claim_waiting(app.coord, wanted, patience(app, seconds, lambda: signal.number is not None, tell))
+    with _endings(output) as ending:
+        result = claim_waiting(app.coord, wanted, patience(app, seconds, ending.is_over, tell))
     if not isinstance(result, WaitEnded):
         return result
     app.refresh_snapshot()
@@ -33,7 +35,12 @@ def claim(app: App, output: Output, wanted: Wanted, seconds: int) -> ClaimGrante
         output.object({"code": "interrupted", "message": "nothing is claimed, and nothing waits"}, ok=False)
     else:
         output.talk("git coord: interrupted; nothing is claimed, and nothing waits")
-    return signal.exit_status
+    return ending.exit_status
+
+
+def _endings(output: Output) -> AbstractContextManager[Ending]:
+    """Return what may end the wait: signals to this process, or whoever asked for it in its own."""
+    return noted() if output.host is None else nullcontext(Asked(output.host.is_over))
 
 
 def _behind(conflicts: tuple[Conflict, ...]) -> str:

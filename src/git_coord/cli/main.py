@@ -37,6 +37,7 @@ COMMANDS = {
     "post": "write to the postboard, update or remove a post",
     "posts": "show the postboard",
     "watch": "stream what happens: claims, presence, posts",
+    "mcp": "serve coding agents: the commands as MCP tools",
     "sync": "exchange with the remote",
     "verify": "judge commits against the claims of their time",
     "adapter": "let coding agents ask before they edit",
@@ -85,7 +86,7 @@ def root() -> None:
 def run(arguments: list[str]) -> int:
     """Run a command line; returns the exit status of section 10 of the design, with everything printed."""
     output = Output(is_json="--json" in _options(arguments))
-    status = _status(arguments, output)
+    status = ask(arguments, output)
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -97,7 +98,8 @@ def _options(arguments: list[str]) -> list[str]:
     return arguments[: arguments.index("--")] if "--" in arguments else arguments
 
 
-def _status(arguments: list[str], output: Output) -> int:
+def ask(arguments: list[str], output: Output) -> int:
+    """Run a command line, whose answer goes to `output`; returns the exit status."""
     try:
         result: Any = root.main(args=arguments, prog_name="git coord", standalone_mode=False, obj=output)
     except CoordError as trouble:

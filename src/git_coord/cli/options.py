@@ -30,15 +30,18 @@ def means(as_json: bool, agent: str | None, *, offline: bool = False, tells: boo
             Kind.USAGE,
             f"{agent!r} cannot be an agent's name: lower-case letters, digits, '.', '_' and '-', at most 63",
         )
-    output = Output(is_json=as_json)
+    output = _output(as_json)
     notice = _noticer(output)
-    app = open_app(_here(), os.environ, agent=agent, offline=offline, notice=notice)
+    if output.host is not None:
+        app = output.host.open(agent, notice)
+    else:
+        app = open_app(_here(), os.environ, agent=agent, offline=offline, notice=notice)
     app.coord.progress = output.progress
     if app.config.get("coord.repo") is not None:
         alive(app.coord)
         note_here(app.coord)
         _tell_news(app, output, _unread if tells else lambda _app: [])
-        click.get_current_context().call_on_close(lambda: _afterwards(app))
+        click.get_current_context().call_on_close(lambda: _afterwards(app, output))
     return app, output
 
 
@@ -96,11 +99,20 @@ def _arrivals(app: App) -> list[str]:
     return tell(app.coord)
 
 
-def _afterwards(app: App) -> None:
-    # What the command did stands; trouble with what comes after it is the next one's to say.
-    from git_coord.app.afterwards import afterwards
+def _output(as_json: bool) -> Output:
+    """Return where this command's answer goes: to the program that asks it in its own process, if one does."""
+    given = click.get_current_context().find_root().obj
+    return given if isinstance(given, Output) and given.host is not None else Output(is_json=as_json)
 
+
+def _afterwards(app: App, output: Output) -> None:
+    # What the command did stands; trouble with what comes after it is the next one's to say.
     with suppress(CoordError, OSError):
+        if output.host is not None:
+            output.host.after(app)
+            return
+        from git_coord.app.afterwards import afterwards
+
         afterwards(app)
 
 

@@ -5,19 +5,39 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from git_coord.domain.canonical import dumps
 from git_coord.domain.text import escape_for_display
 from git_coord.errors import CoordError
 
+if TYPE_CHECKING:
+    from git_coord.app import App
+
+
+class Host(Protocol):
+    """A long-lived program that asks commands in its own process: the MCP server."""
+
+    def open(self, agent: str | None, notice: Callable[[str], None]) -> App:
+        """Return the repository a command is to work in."""
+
+    def after(self, app: App) -> None:
+        """Do what follows a command; raises CoordError or OSError, which are no trouble of what the command did."""
+
+    def said(self, text: str) -> None:
+        """Hear what a command says while it works."""
+
+    def is_over(self) -> bool:
+        """Tell whether whoever asked has given up."""
+
 
 class Output:
     """Where a command's answer goes: aligned lines for people, or one JSON object."""
 
-    def __init__(self, *, is_json: bool) -> None:
-        """Remember the form."""
+    def __init__(self, *, is_json: bool, host: Host | None = None) -> None:
+        """Remember the form, and who asks: None for a process of the command's own."""
         self.is_json = is_json
+        self.host = host
         self.notices: Callable[[], list[str]] = list
         """What else the agent is to be told with this answer."""
         self._told = time.monotonic()

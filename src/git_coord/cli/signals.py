@@ -6,17 +6,43 @@ Nothing is said in a handler: it may have struck inside a `print`, which cannot 
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Protocol
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Ending(Protocol):
+    """What may end a command before its time."""
+
+    @property
+    def exit_status(self) -> int:
+        """The status to end with then."""
+
+    def is_over(self) -> bool:
+        """Tell whether the command is to end."""
+
+
+class Asked:
+    """Whoever asked for the command may give up; there is no process whose status would say so."""
+
+    exit_status = 128 + signal.SIGINT
+
+    def __init__(self, is_over: Callable[[], bool]) -> None:
+        """Take how to find out."""
+        self.is_over = is_over
 
 
 class Noted:
     """The signal that came, None before."""
 
     number: int | None = None
+
+    def is_over(self) -> bool:
+        """Tell whether one came."""
+        return self.number is not None
 
     @property
     def exit_status(self) -> int:

@@ -1,0 +1,131 @@
+"""The installed program as hosts start it: its pipes, its end, its death, and what becomes of claims then."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import Repo
+from tests.mcp.desk import Server, greeting, message
+
+
+def _claims(repo: Repo) -> list[list[str]]:
+    return [[item["path"] for item in claim["items"]] for claim in repo.coord_json("status", "--local")["claims"]]
+
+
+def test_the_end_of_input_is_exit_0_and_stdout_is_protocol_only(alone: Repo) -> None:
+    server = Server(alone)
+    server.say(b"\xff{]\n" + greeting() + b"{}\n")
+    assert server.hear(1)["serverInfo"]["name"] == "git-coord"
+    assert server.ask("claim_files", files=["a"])["ok"] is True
+    server.say(message("tools/call", {"name": "status", "arguments": {}}, 9))  # at work when the client leaves
+    code, out, _ = server.end()
+    assert code == 0
+    assert [line for line in out.splitlines() if not line.startswith(b'{"jsonrpc":"2.0"')] == []
+    assert _claims(alone) == [["a"]]
+
+
+DISCONNECTS = [("release", 1, "offline"), ("keep", 2, "online"), ("will", 2, "offline")]
+
+
+@pytest.mark.parametrize(("how", "held", "state"), DISCONNECTS)
+def test_what_happens_on_disconnect_is_as_configured(alone: Repo, how: str, held: int, state: str) -> None:
+    alone.coord_json("claim", "before")
+    alone.git("config", "coord.mcpOnDisconnect", how)
+    server = Server(alone)
+    assert server.ask("claim_files", files=["a"])["ok"] is True
+    assert server.end()[0] == 0
+    shown = alone.coord_json("status", "--local")
+    assert len(shown["claims"]) == held
+    alpha = next(each for each in shown["agents"] if each["agent"] == "alpha")
+    assert alpha["state"] == state
+    if how == "will":
+        assert alpha["note"] == "disconnected, holds #1 #2 until the lease ends"
+
+
+def test_the_option_counts_before_the_setting_and_a_wrong_setting_is_said(alone: Repo) -> None:
+    alone.git("config", "coord.mcpOnDisconnect", "burn")
+    one, two = Server(alone), Server(alone, "--on-disconnect", "release")
+    assert one.ask("claim_files", files=["a"])["ok"] is True
+    assert two.ask("claim_files", files=["b"])["ok"] is True
+    code, _, err = one.end()
+    assert code == 0
+    assert b"coord.mcpOnDisconnect is 'burn', not release, keep or will" in err
+    # Side by side, each gives back only what was claimed through it.
+    assert two.end()[0] == 0
+    assert _claims(alone) == [["a"]]
+
+
+def test_a_last_will_is_what_others_are_told_then(alone: Repo) -> None:
+    server = Server(alone)
+    assert server.ask("set_presence", state="busy", will="ask gamma")["state"] == "busy"
+    assert server.end()[0] == 0
+    shown = alone.coord_json("presence")["agents"]
+    assert [(each["state"], each["note"]) for each in shown if each["agent"] == "alpha"] == [("offline", "ask gamma")]
+
+
+def test_sigterm_ends_it_in_order(alone: Repo) -> None:
+    server = Server(alone, "--on-disconnect", "release")
+    assert server.ask("claim_files", files=["a"])["ok"] is True
+    server.process.send_signal(signal.SIGTERM)
+    server.process.communicate(timeout=60)
+    assert server.process.returncode == 128 + signal.SIGTERM
+    assert _claims(alone) == []
+
+
+def test_a_killed_server_loses_nothing_and_the_next_goes_on(alone: Repo) -> None:
+    server = Server(alone)
+    assert server.ask("claim_files", files=["a"])["ok"] is True
+    server.process.kill()
+    server.process.communicate(timeout=60)
+    assert _claims(alone) == [["a"]]
+    again = Server(alone)
+    assert again.ask("check_files", files=["a"])["resources"][0]["status"] == "mine"
+    assert again.end()[0] == 0
+
+
+def test_a_beat_that_is_due_is_pushed_while_it_is_connected(pair: tuple[Repo, Repo]) -> None:
+    alpha, beta = pair
+    alpha.coord_json("claim", "a")
+    folder = alpha.path / ".git/coord"
+    old = f"1 {(folder / 'leases/alpha').read_text().split()[0]}\n"
+    (folder / "beats/alpha").write_text(old)
+    server = Server(alpha, "--on-disconnect", "keep")
+    server.ask("who_am_i")
+    _until_changed(folder / "beats/alpha", old)
+    assert server.end()[0] == 0
+    shown = beta.coord_json("presence")["agents"]
+    assert [each["state"] for each in shown if each["agent"] == "alpha"] == ["online"]
+
+
+def _until_changed(path: Path, before: str) -> None:
+    waiter = select.poll()
+    for _ in range(600):
+        if path.read_text() != before:
+            return
+        waiter.poll(50)
+    raise AssertionError(f"{path} did not change in 30 s")
+
+
+def test_without_the_package_one_line_says_how_to_get_it(alone: Repo) -> None:
+    script = "import sys; sys.modules['mcp'] = None; from git_coord.__main__ import main; main()"
+    done = alone.run(sys.executable, "-c", script, "mcp")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.splitlines() == [
+        "git coord: the MCP server needs the mcp package: pip install 'git-coord[mcp]'",
+        "next   pipx inject git-coord 'mcp>=2.3,<3'",
+    ]
+
+
+def test_it_serves_also_where_nobody_is_set_up(repo: Repo) -> None:
+    server = Server(repo)
+    found = server.ask("status")
+    assert (found["ok"], found["code"], found["next"]) == (False, "error", "git coord init")
+    assert server.end()[0] == 0
+    assert sorted(os.listdir(repo.path)) == [".git", "README.md"]
+    assert repo.refs() == {"refs/heads/main": repo.rev("main")}
