@@ -1,16 +1,13 @@
-"""Who ended a claim, or handed one over, when and why: read back from the ledger's own commits."""
+"""Who ended a claim, when and why: read back from the ledger's own commits."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
-from git_coord.domain.canonical import loads
 from git_coord.domain.durations import show_age
 from git_coord.domain.ids import Nonce, Oid
 from git_coord.domain.items import Item
-from git_coord.domain.layout import claim_folder
-from git_coord.domain.merkle import parse_tree
 from git_coord.domain.state import LiveClaim
 from git_coord.domain.timestamps import parse_stamp
 from git_coord.errors import CoordError
@@ -19,7 +16,7 @@ from .adopt import load_head
 from .context import Coord
 from .history import done_since
 
-PAST = {"break": "broken by", "takeover": "taken over by", "settle": "settled by", "release": "handed over by"}
+PAST = {"break": "broken by", "takeover": "taken over by", "settle": "settled by"}
 KEEPING = frozenset(("claim", "renew", "join", "rejoin", "policy", "rotate"))
 """Kinds that may name a claim without ending it."""
 
@@ -99,16 +96,3 @@ def _names(op: dict[str, Any], nonce: Nonce) -> bool:
 
 def _ended(items: tuple[Item, ...], op: dict[str, Any]) -> Ended:
     return Ended(items, op["kind"], op["agent"], parse_stamp(op["at"]), op.get("reason") or "")
-
-
-def handed_over(coord: Coord, claim: LiveClaim) -> Ended | None:
-    """Return who handed a claim over to its holder, when and why; None when it came otherwise."""
-    folder = f"{coord.known.oid}:{claim_folder(claim.token)}"
-    tree = coord.store.read([folder])[0]
-    width = 20 if coord.store.algorithm == "sha1" else 32
-    rows = [name for _, name, _ in parse_tree(tree.data, width) if name.startswith("handed-")] if tree else []
-    blob = coord.store.read([f"{folder}/{max(rows)}"])[0] if rows else None
-    op: Any = loads(blob.data.partition(b"\n")[0]) if blob is not None else None
-    if op is None or op["nonce"] != claim.op or op["agent"] == coord.me.agent:
-        return None
-    return _ended(tuple(item for _, item in claim.live()), op)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from git_coord.domain.durations import show_age
@@ -14,7 +14,7 @@ from git_coord.guard import beats as files
 
 from .beat import TROUBLE, interval, last_acknowledged, local_beat, note_beat
 from .context import Coord
-from .endings import Ended, endings, handed_over
+from .endings import Ended, endings
 from .ledger import open_ledger, view
 
 SAID = "said"
@@ -157,7 +157,7 @@ def remember(coord: Coord, state: State, *, shows: bool | None = None) -> list[G
         lines += [f"{claim.op} {claim.token}" for claim in coord.known.state.held_by(coord.me.agent)]
         if lines != before:
             coord.files.write(name, "".join(f"{line}\n" for line in lines).encode("ascii"))
-    for line in [*(_ending(coord, each) for each in gone), *_gained(coord, before[3:])]:
+    for line in [_ending(coord, each) for each in gone]:
         coord.learned.append(line)
         coord.notice(line)
     lost = [each for each in gone if each.ended.is_loss]
@@ -186,14 +186,6 @@ def catch_up(coord: Coord) -> None:
 def _ending(coord: Coord, gone: Gone) -> str:
     word = "lost" if gone.ended.is_loss else "ended"
     return f"{word}: #{gone.token} {_names(gone.items)}".rstrip() + f", {gone.ended.words(coord.clock.now())}"
-
-
-def _gained(coord: Coord, before: Sequence[str]) -> Iterator[str]:
-    """Say what others handed over to the agent since."""
-    known = {row.split(" ")[0] for row in before}
-    for claim in coord.known.state.held_by(coord.me.agent):
-        if claim.unattended and claim.op not in known and (given := handed_over(coord, claim)) is not None:
-            yield f"yours now: #{claim.token} {_names(given.items)}, {given.words(coord.clock.now())}"
 
 
 def is_shown(coord: Coord) -> bool:
