@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
+from git_coord.cli.main import COMMANDS
 from git_coord.errors import Kind
 from tests.cli.words import plain
 from tests.helpers import Repo, new_repo
@@ -76,6 +77,9 @@ def test_the_session_of_the_readme_is_real(clones: dict[str, Repo]) -> None:
 
 def test_the_exit_codes_of_the_readme_are_those_of_the_program() -> None:
     listed = {int(code) for code in re.findall(r"^\| (\d+) \|", README, re.MULTILINE)}
-    reserved = {Kind.BLOCKED.exit_status, Kind.TIMEOUT.exit_status}
-    assert listed == {0} | {kind.exit_status for kind in Kind} - reserved
-    assert re.findall(r"^8 \(blocked\) and 75 \(wait timed out\) are reserved\.$", README, re.MULTILINE)
+    assert listed == {0} | {kind.exit_status for kind in Kind}
+
+
+def test_every_command_that_the_readme_names_is_one() -> None:
+    named = set(re.findall(r"git coord ([a-z]+)", README)) - {"commands", "session"}
+    assert named - COMMANDS.keys() == set()

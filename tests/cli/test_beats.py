@@ -144,7 +144,7 @@ def test_two_hundred_beats_leave_a_bounded_number_of_objects_with_author_and_rea
     assert [count > 3 * MANY for count in most] == [True, True]
     assert [count < 3 * MANY + 30 for count in most] == [True, True]
     assert [len([*(r.path / ".git/objects/pack").glob("*.pack")]) for r in (alpha, beta)] == [0, 0]
-    assert presence.records(opened(beta, clock).coord)[author.coord.me.agent].at == clock.now()
+    assert clock.now() - presence.records(opened(beta, clock).coord)[author.coord.me.agent].at < 400  # the last one's
     for repo in (alpha, beta):
         assert repo.run("git", "fsck", "--strict", "--no-dangling").code == 0
 
