@@ -10,6 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # importing typing takes as long as a hook of an editing agent may
     from typing import NoReturn
 
+    from git_coord.guard.edit import Answer
+
 HASTY = frozenset(
     ("break", "check", "claim", "log", "post", "posts", "preflight", "presence", "release", "renew", "status", "sync")
 )
@@ -55,9 +57,7 @@ def _edit_hook(tool: str, event: str) -> None:
         data = edit.read_all()
         answer = edit.quick(tool, event, data)
         if answer is None:
-            from git_coord.adapters.events import decide
-
-            answer = decide(tool, event, data)
+            answer = _decided(tool, event, data)
     except Exception as trouble:  # a hook never crashes: this one could not even begin
         answer = edit.not_understood(tool, event, f"{type(trouble).__name__}: {trouble}")
     sys.stderr.write(answer.err)
@@ -65,6 +65,23 @@ def _edit_hook(tool: str, event: str) -> None:
     sys.stdout.write(answer.out)
     sys.stdout.flush()
     os._exit(0)
+
+
+def _decided(tool: str, event: str, data: bytes) -> Answer:
+    """Let the full program answer; before an edit in one repository git is asked while Python imports it."""
+    from git_coord.guard import edit
+
+    is_one = event == "pre-edit" and len(edit.tops) == 1
+    if is_one:
+        from git_coord.store import ahead
+
+        os.chdir(edit.tops[0])
+        ahead.begin(os.environ)
+    from git_coord.adapters.events import decide
+
+    if is_one:
+        ahead.go_on(os.environ)
+    return decide(tool, event, data)
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ def _before(tool: str, call: Call) -> Answer:
     for place, names in edit.groups(call):
         mode = "block"
         try:
-            view = View.of(place)
+            view = edit.seen.get(place.top) or View.of(place)
             if view is None or view.mode == "off":
                 continue
             mode = view.mode

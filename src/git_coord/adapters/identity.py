@@ -7,7 +7,6 @@ import time
 from contextlib import suppress
 
 from git_coord.app import App, open_app
-from git_coord.app.setup import enlist, own_name, set_up, suggestion
 from git_coord.domain.ids import is_session
 from git_coord.errors import CoordError, Kind
 from git_coord.guard import edit_state
@@ -46,6 +45,8 @@ def settle(place: Place, tool: str, key: str, own: str, *, notice: list[str], wa
     if known is not None:
         open_ledger(known.coord)
         return known
+    from git_coord.app.setup import own_name, set_up  # most calls come from sessions that are settled
+
     app = open_app(place.top, os.environ, notice=notice.append)
     is_quick = waits or app.coord.remote is None
     if own_name(app) is None:
@@ -88,6 +89,8 @@ def _take_worktree(place: Place, key: str) -> bool:
 
 
 def _beside(place: Place, tool: str, key: str, notice: list[str]) -> App:
+    from git_coord.app.setup import enlist, suggestion
+
     session = key if is_session(key) else key[:100]
     app = open_app(place.top, {**os.environ, "GIT_COORD_SESSION": session}, notice=notice.append)
     if open_ledger(app.coord) is None:

@@ -32,6 +32,10 @@ SUBAGENTS_KEY = "coord.subagents"
 AUTO_CLAIM = ("local", "confirmed", "off")
 
 Group = tuple[Place, list[bytes]]
+seen: "dict[str, View | None]" = {}
+"""Worktrees that this process has looked at before it handed over, by their tops: None was not managed."""
+tops: list[str] = []
+"""All worktrees of the call that was handed over."""
 
 
 class Answer:
@@ -106,8 +110,10 @@ def groups(call: Call) -> list[Group]:
 
 def _before(tool: str, call: Call) -> Answer | None:
     notes: list[str] = []
-    for place, names in groups(call):
-        view = View.of(place)
+    found = groups(call)
+    tops[:] = [place.top for place, _ in found]
+    for place, names in found:
+        view = seen[place.top] = View.of(place)
         if view is None:
             continue
         if view.mode not in MODES:
