@@ -43,6 +43,8 @@ def test_the_wheel_puts_the_command_the_man_page_and_the_shims_where_they_belong
     assert shims == {f"git_coord/githooks/{shim.name}": shim.read_bytes() for shim in SHIMS}
     assert f"{wheel.name.split('-py3')[0]}.data/data/share/man/man1/git-coord.1" in names
     assert {"git_coord/py.typed", "git_coord/__main__.py"} <= names
+    carried = ("shell/git-coord.sh", "opencode/git-coord.js", "text/block.md", "text/SKILL.md")
+    assert {f"git_coord/adapters/{name}" for name in carried} <= names
     assert [name for name in names if name.startswith("tests/") or name.endswith(".pyc")] == []
 
     place = tmp_path / "venv"

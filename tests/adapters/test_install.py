@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,42 @@ def test_printing_changes_nothing_and_user_means_the_home_folder(repo: Repo) -> 
     assert not (repo.path / ".codex").exists()
     assert repo.coord("adapter", "install", "codex", "--user").code == 0
     assert Path(repo.env["HOME"], ".codex/hooks.json").read_text() == shown.out
+
+
+SERVERS = {
+    "claude-code": (".mcp.json", b'{"mcpServers": {"other": {"command": "x"}}}'),
+    "codex": (".codex/config.toml", b'model = "m"\n[mcp_servers.other]\ncommand = "x"'),
+    "gemini": (".gemini/settings.json", FOREIGN["gemini"]),
+    "cursor": (".cursor/mcp.json", b'{ "mcpServers": {} }\n'),
+    "opencode": ("opencode.json", b'{\n    "theme": "x"\n}\n'),
+}
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_our_server_is_listed_beside_others_and_goes_byte_for_byte(repo: Repo, name: str) -> None:
+    file, before = SERVERS[name]
+    path = repo.write(file, before)
+    assert repo.coord_json("adapter", "install", name, "--mcp")["server"] == str(path)
+    after = path.read_bytes()
+    if file.endswith(".toml"):
+        listed = tomllib.loads(after.decode())["mcp_servers"]
+        assert listed == {"other": {"command": "x"}, "git-coord": {"command": "git-coord", "args": ["mcp"]}}
+    else:
+        found = json.loads(after)
+        entry = found.get("mcpServers", found.get("mcp"))["git-coord"]
+        assert "mcp" in entry.get("args", entry["command"])
+    assert repo.coord_json("adapter", "install", name, "--mcp")["server"] is None
+    assert path.read_bytes() == after
+    assert repo.coord("adapter", "uninstall", name).code == 0
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_a_list_of_servers_made_by_us_is_gone_again_afterwards(repo: Repo, name: str) -> None:
+    assert repo.coord("adapter", "install", name, "--mcp").code == 0
+    assert (repo.path / SERVERS[name][0]).exists()
+    assert repo.coord("adapter", "uninstall", name).code == 0
+    assert not (repo.path / SERVERS[name][0]).exists()
 
 
 @pytest.mark.parametrize("name", NAMES)

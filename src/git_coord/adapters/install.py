@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +10,9 @@ from git_coord.app import App
 from git_coord.errors import CoordError, Kind
 
 from .entries import PLUGIN, PLUGIN_PROJECT, PLUGIN_USER, TOOLS, Tool
+from .files import backup_name, read, write
 from .merge import dump, has_ours, load, with_ours, without_ours
 
-BACKUPS = "edit/backup"
 PLUGIN_MARK = b"git-coord plugin"
 
 
@@ -39,7 +38,7 @@ def place(app: App, name: str, *, is_user: bool) -> str:
 def planned(app: App, name: str, *, is_user: bool, closed: bool) -> tuple[str, bytes]:
     """Return the file and what `install` would make of it; nothing is written."""
     path = place(app, name, is_user=is_user)
-    before = _read(path)
+    before = read(path)
     if name == PLUGIN:
         if before is not None and PLUGIN_MARK not in before:
             raise CoordError(Kind.ERROR, f"{path} is there and not ours; nothing was changed")
@@ -52,19 +51,19 @@ def planned(app: App, name: str, *, is_user: bool, closed: bool) -> tuple[str, b
 def install(app: App, name: str, *, is_user: bool, closed: bool) -> Change:
     """Write our entries beside what is there; again changes nothing. What was there is kept for `uninstall`."""
     path, data = planned(app, name, is_user=is_user, closed=closed)
-    before = _read(path)
+    before = read(path)
     if before == data:
         return Change(path, is_changed=False)
     if name == PLUGIN or not has_ours(load(before, path), TOOLS[name]):
-        app.coord.files.write(_backup(path), b"-" if before is None else b"+" + before)
-    _write(path, data)
+        app.coord.files.write(backup_name(path), b"-" if before is None else b"+" + before)
+    write(path, data)
     return Change(path, is_changed=True)
 
 
 def uninstall(app: App, name: str, *, is_user: bool) -> Change:
     """Take our entries out; the file is as it was before byte for byte, unless others changed it since."""
     path = place(app, name, is_user=is_user)
-    data, kept = _read(path), app.coord.files.read(_backup(path))
+    data, kept = read(path), app.coord.files.read(backup_name(path))
     if data is None or not _is_installed(name, path, data):
         return Change(path, is_changed=False)
     prior = kept[1:] if kept is not None and kept[:1] == b"+" else None
@@ -72,8 +71,8 @@ def uninstall(app: App, name: str, *, is_user: bool) -> Change:
     if left is None:
         os.unlink(path)
     else:
-        _write(path, left)
-    app.coord.files.remove(_backup(path))
+        write(path, left)
+    app.coord.files.remove(backup_name(path))
     return Change(path, is_changed=True)
 
 
@@ -100,7 +99,7 @@ def _left(name: str, path: str, data: bytes, prior: bytes | None) -> bytes | Non
 def is_installed(app: App, name: str, *, is_user: bool) -> bool:
     """Tell whether hooks of ours are in the file, and look as this version writes them."""
     path = place(app, name, is_user=is_user)
-    data = _read(path)
+    data = read(path)
     return data is not None and _is_installed(name, path, data)
 
 
@@ -111,38 +110,10 @@ def _is_installed(name: str, path: str, data: bytes) -> bool:
 def is_current(app: App, tool: Tool, *, is_user: bool) -> bool:
     """Tell whether every entry is as this version writes it, open or closed."""
     path = place(app, tool.name, is_user=is_user)
-    found = load(_read(path), path)
+    found = load(read(path), path)
     return any(with_ours(found, tool, closed=closed) is found for closed in (False, True))
 
 
 def plugin() -> bytes:
     """Return the plugin file for opencode."""
     return (Path(__file__).parent / "opencode" / "git-coord.js").read_bytes()
-
-
-def _backup(path: str) -> str:
-    return f"{BACKUPS}/{hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:32]}"
-
-
-def _read(path: str) -> bytes | None:
-    try:
-        return Path(path).read_bytes()
-    except FileNotFoundError:
-        return None
-
-
-def _write(path: str, data: bytes) -> None:
-    """Replace a file whole, where its links lead, with the permissions it had."""
-    real = os.path.realpath(path)
-    os.makedirs(os.path.dirname(real), exist_ok=True)
-    mode = os.stat(real).st_mode & 0o777 if os.path.exists(real) else 0o666 & ~_umask()
-    scratch = f"{real}.{os.getpid()}.tmp"
-    with open(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
-        file.write(data)
-    os.replace(scratch, real)
-
-
-def _umask() -> int:
-    found = os.umask(0)
-    os.umask(found)
-    return found

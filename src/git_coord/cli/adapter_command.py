@@ -6,7 +6,7 @@ import os
 
 import click
 
-from git_coord.adapters import entries, install
+from git_coord.adapters import entries, install, servers
 from git_coord.errors import CoordError, Kind
 
 from . import options
@@ -26,9 +26,12 @@ def command() -> None:
 @NAME
 @user
 @click.option("--closed", is_flag=True, help="Deny edits when the hook itself fails, where the tool can do that.")
+@click.option("--mcp", "has_server", is_flag=True, help="Also list git coord among the tool's MCP servers.")
 @click.option("--print", "prints", is_flag=True, help="Only print what the file would be.")
 @options.common
-def install_hooks(tool: str, is_user: bool, closed: bool, prints: bool, as_json: bool, agent: str | None) -> int:
+def install_hooks(
+    tool: str, is_user: bool, closed: bool, has_server: bool, prints: bool, as_json: bool, agent: str | None
+) -> int:
     """Add our hooks to a tool's configuration, beside what is there; doing it again changes nothing."""
     app, output = options.means(as_json, agent)
     if prints:
@@ -40,11 +43,13 @@ def install_hooks(tool: str, is_user: bool, closed: bool, prints: bool, as_json:
             output.lines(data.decode("utf-8", "replace").rstrip("\n").split("\n"))
         return 0
     done = install.install(app, tool, is_user=is_user, closed=closed)
+    server = servers.add(app, tool, is_user=is_user) if has_server else None
     if closed and tool not in entries.CLOSES:
         output.talk(f"git coord: {tool} cannot be told to deny when a hook fails; installed as usual")
     if output.is_json:
-        output.object({"tool": tool, "path": done.path, "changed": done.is_changed})
+        output.object({"tool": tool, "path": done.path, "changed": done.is_changed, "server": server})
     else:
+        output.lines([f"server  {server}"] if server else [])
         output.lines(
             [f"{'hooks' if done.is_changed else 'already'}   {done.path}", f"next    git coord adapter doctor {tool}"]
         )
@@ -58,10 +63,12 @@ def install_hooks(tool: str, is_user: bool, closed: bool, prints: bool, as_json:
 def uninstall_hooks(tool: str, is_user: bool, as_json: bool, agent: str | None) -> int:
     """Take our hooks out again; what else is in the file stays as it is."""
     app, output = options.means(as_json, agent)
+    server = servers.remove(app, tool, is_user=is_user)  # first: it may be in the same file, and came last
     done = install.uninstall(app, tool, is_user=is_user)
     if output.is_json:
-        output.object({"tool": tool, "path": done.path, "changed": done.is_changed})
+        output.object({"tool": tool, "path": done.path, "changed": done.is_changed, "server": server})
     else:
+        output.lines([f"removed   {server}"] if server else [])
         output.lines([f"removed   {done.path}" if done.is_changed else f"no hooks of git coord in {done.path}"])
     return 0
 
