@@ -129,3 +129,26 @@ def test_it_serves_also_where_nobody_is_set_up(repo: Repo) -> None:
     assert server.end()[0] == 0
     assert sorted(os.listdir(repo.path)) == [".git", "README.md"]
     assert repo.refs() == {"refs/heads/main": repo.rev("main")}
+
+
+def test_it_ends_when_its_client_is_gone_although_somebody_holds_its_input_open(alone: Repo, tmp_path: Path) -> None:
+    pipe, said = tmp_path / "pipe", tmp_path / "said"
+    os.mkfifo(pipe)
+    os.mkfifo(said)
+    open_ends = [os.open(pipe, os.O_RDWR), os.open(said, os.O_RDWR)]
+    # The shell is the client: it hears the greeting answered, and is gone.
+    script = 'git-coord mcp <"$1" >"$2" & sed /serverInfo/q <"$2" >"$3"; echo $!'
+    os.write(open_ends[0], greeting())
+    number = int(alone.run("sh", "-c", script, "sh", str(pipe), str(said), os.devnull, check=True).out)
+    waiter = select.poll()
+    while _lives(number):
+        waiter.poll(50)
+    for end in open_ends:
+        os.close(end)
+
+
+def _lives(number: int) -> bool:
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False

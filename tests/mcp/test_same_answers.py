@@ -77,6 +77,9 @@ CASES: list[tuple[str, dict[str, Any], list[str]]] = [
     ("release_files", {"files": ["mine"], "to": "beta"}, ["release", "--to", "beta", "mine"]),
     ("claim_files", {"files": ["held"], "wait": "1s"}, ["claim", "--wait=1s", "held"]),
     ("claim_files", {"files": ["held"], "wait": "9h"}, ["claim", "--wait=9h", "held"]),
+    ("claim_files", {"files": ["a"], "require_fresh": True}, ["claim", "--require-fresh", "a"]),
+    ("release_files", {"files": ["mine"], "when_merged": "main"}, ["release", "--when-merged", "main", "mine"]),
+    ("release_files", {"files": ["mine"], "landed": "nope"}, ["release", "--landed", "nope", "mine"]),
     ("status", {}, ["status"]),
     ("status", {"local": True}, ["status", "--local"]),
 ]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import BaseModel, ConfigDict, Field
+
+Path = str | dict[str, str]
+"""A path, `{"b64": …}` for one that is not UTF-8."""
 
 
 class Shape(BaseModel):
@@ -26,7 +27,7 @@ class Answer(Shape):
 class Item(Shape):
     """What is claimed; `blob` is its content when it was claimed."""
 
-    path: Any
+    path: Path
     intent: str
     match: str
     blob: str | None = None
@@ -47,7 +48,7 @@ class Conflict(Shape):
     """Who is in the way of what."""
 
     holder: str | None = None
-    path: Any = None
+    path: Path | None = None
     intent: str | None = None
     purpose: str | None = None
     claimed_at: str | None = None
@@ -75,7 +76,7 @@ class ChangeAnswer(Answer):
 class Checked(Shape):
     """One resource: free, mine, held, stale, blocked or unknown."""
 
-    path: Any
+    path: Path
     status: str
     holder: str | None
 
@@ -87,11 +88,19 @@ class CheckAnswer(Answer):
     as_of: str | None = None
 
 
+class Waiter(Shape):
+    """A claim in the queue, and who is in its way."""
+
+    agent: str
+    items: list[Item]
+    behind: list[Conflict]
+
+
 class ClaimsAnswer(Answer):
     """The live claims."""
 
     claims: list[Claim] | None = None
-    waiting: list[Any] | None = None
+    waiting: list[Waiter] | None = None
     as_of: str | None = None
 
 
@@ -144,6 +153,24 @@ class WhoAnswer(Answer):
     session: str | None = None
     repo: str | None = None
     remote: str | None = None
+
+
+class Lost(Shape):
+    """What the agent held and does not any more: how it ended, and by whom."""
+
+    token: int | None = None
+    how: str | None = None
+    by: str | None = None
+
+
+class RejoinAnswer(Answer):
+    """What the agent still holds, what it lost, and which posts are not over."""
+
+    agent: str | None = None
+    session: str | None = None
+    claims: list[Claim] | None = None
+    lost: list[Lost] | None = None
+    posts: list[Post] | None = None
 
 
 class PresenceAnswer(Answer):

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from mcp.server.context import ServerRequestContext
 from mcp.server.mcpserver import Context
 from mcp.shared.exceptions import MCPError
-from mcp_types import CallToolResult, ClientCapabilities, RootsCapability, TextContent
+from mcp_types import (
+    CallToolResult,
+    ClientCapabilities,
+    ListRootsRequest,
+    ListRootsResult,
+    RootsCapability,
+    TextContent,
+)
 
 from git_coord.domain.canonical import dumps
 from git_coord.domain.text import escape_for_display
@@ -65,9 +71,7 @@ async def _roots(request: ServerRequestContext[Any, Any]) -> list[str]:
     if not session.can_send_request or not session.check_client_capability(ClientCapabilities(roots=RootsCapability())):
         return []
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it goes with the older protocol, and is what that has
-            found = await session.list_roots()
+        found = await session.send_request(ListRootsRequest(), ListRootsResult)
     except MCPError:
         return []
     return folders([str(root.uri) for root in found.roots])

@@ -46,6 +46,7 @@ async def claim_files(
     ttl: Duration = None,
     stamps: Annotated[dict[str, str], Field(description="Kept with the claim, shown to others.")] = {},
     wait: Annotated[str | None, Field(description="Queue behind the holders for this long, at most 1h: 10m")] = None,
+    require_fresh: Annotated[bool, Field(description="Refuse when HEAD lacks work that was landed on these.")] = False,
     workspace: Workspace = None,
     agent: AgentName = None,
 ) -> Annotated[CallToolResult, models.ClaimAnswer]:
@@ -54,7 +55,7 @@ async def claim_files(
     ok false with code "conflict" names who holds what until when: do other work, pass `wait`, or post to the holder;
     never edit a file that another agent holds. Claiming again what you hold is fine.
     """
-    given = {"read": read, "glob": globs, "lease": lease, "ttl": ttl, "wait": wait}
+    given = {"read": read, "glob": globs, "lease": lease, "ttl": ttl, "wait": wait, "require-fresh": require_fresh}
     given["stamp"] = [f"{name}={value}" for name, value in stamps.items()]
     return await reply(ctx, line(["claim"], given, files, purpose), files, workspace, agent)
 
@@ -66,11 +67,15 @@ async def release_files(
     all: Annotated[bool, Field(description="Everything you hold.")] = False,
     to: Annotated[str | None, Field(description="Hand over to this agent, with nobody in between.")] = None,
     reason: Annotated[str, Field(description="Why, one line: merged, done, given up.")] = "",
+    when_merged: Annotated[
+        str | None, Field(description="Keep others off until this branch of the remote has the work.")
+    ] = None,
+    landed: Annotated[str | None, Field(description="The commit that has the work; HEAD.")] = None,
     workspace: Workspace = None,
     agent: AgentName = None,
 ) -> Annotated[CallToolResult, models.ChangeAnswer]:
     """Give claims back as soon as your change is committed and pushed, or given up."""
-    given = {"glob": globs, "all": all, "to": to, "reason": reason}
+    given = {"glob": globs, "all": all, "to": to, "reason": reason, "when-merged": when_merged, "landed": landed}
     return await reply(ctx, line(["release"], given, files), files, workspace, agent)
 
 
@@ -116,7 +121,7 @@ async def who_am_i(
 
 async def rejoin_agent(
     ctx: Context, workspace: Workspace = None, agent: AgentName = None
-) -> Annotated[CallToolResult, models.ChangeAnswer]:
+) -> Annotated[CallToolResult, models.RejoinAnswer]:
     """Go on as this agent after a restart or a break; answers with what it still holds, and what was lost.
 
     Call it when another tool answers that another session is the current one.
