@@ -32,13 +32,29 @@ class Auditor:
     def __init__(self, space: Space) -> None:
         self.space = space
         self.known: dict[Oid, tuple[Ledger, Ids]] = {}
+        self.lines: dict[Oid, list[Oid]] = {}
+        self.below: dict[Oid, Oid] = {}
+        """By the first commit of an epoch, the last one of that before."""
+
+    def line(self, store: MemoryStore, tip: Oid) -> list[Oid]:
+        """Return the whole ledger, epochs that the store does not keep any more from memory."""
+        commits = store.history(tip, None)
+        if commits and commits[0] not in self.below:
+            op, _ = records(store, commits[0])[0]
+            if op["kind"] == "checkpoint":
+                self.below[commits[0]] = Oid(op["old"])
+        while commits and commits[0] in self.below:
+            commits = self.lines[self.below[commits[0]]] + commits
+        return commits
 
     def audit(self, store: MemoryStore, tip: Oid) -> tuple[Ledger, Ids]:
         """Check every position up to this commit; return the state there and what was placed until then."""
         ledger, ids = Ledger(self.space), Ids()
-        for oid in store.history(tip, None):
+        line = self.line(store, tip)
+        for place, oid in enumerate(line):
             if oid not in self.known:
                 self.known[oid] = self._replay(store, oid, ledger, ids)
+                self.lines[oid] = line[: place + 1]
             ledger, ids = self.known[oid]
         return ledger, ids
 
@@ -84,7 +100,8 @@ def facts(state: State) -> object:
     members = {a: ([since.key for since in m.keys], m.seq, m.session) for a, m in state.agents.items()}
     queue = [(w.queue, w.agent, w.op.nonce) for w in state.waiting.values()]
     blocks = {nonce: list(block.tasks) for nonce, block in state.blocks.items()}
-    return claims, stamps, members, queue, blocks, tuple(state.counters)
+    epoch = state.epoch.number if state.epoch else 0
+    return claims, stamps, members, queue, blocks, tuple(state.counters), epoch
 
 
 def expected(ledger: Ledger) -> object:
@@ -97,7 +114,7 @@ def expected(ledger: Ledger) -> object:
     members = {agent: (keys, ledger.seqs[agent], ledger.sessions[agent]) for agent, keys in ledger.keys.items()}
     queue = [(waiter.queue, waiter.agent, nonce) for nonce, waiter in ledger.waiting.items()]
     counters = (ledger.ops, ledger.token, ledger.queue, ledger.at)
-    return claims, stamps, members, queue, ledger.blocks, counters
+    return claims, stamps, members, queue, ledger.blocks, counters, ledger.epoch
 
 
 def check_doors(desk: Desk, space: Space) -> None:

@@ -199,7 +199,7 @@ class Frame(RuleBasedStateMachine):
             tip, before = seen(desk), self.kept.get(id(desk.store))
             assert tip is not None
             self.auditor.audit(desk.store, tip)
-            assert before is None or before in desk.store.history(tip, None)
+            assert before is None or before in self.auditor.line(desk.store, tip)
             self.kept[id(desk.store)] = tip
 
     def fit_keys(self) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from git_coord.domain.ids import Nonce, Session
+from git_coord.domain.ids import Nonce, Oid, Session
 from git_coord.domain.statements import Release, Renew, Renewal, Target
-from git_coord.service import claims, membership, sync
+from git_coord.service import claims, epochs, membership, sync
 from git_coord.service.claims import ClaimGranted, ClaimRefused
 from git_coord.service.context import Coord
 from git_coord.service.operations import operation
@@ -140,6 +140,14 @@ class Machine(Frame):
         for desk in self.siblings(name):
             desk.session = Session(f"s{self.drawn}")
         self.run_command(name, membership.rejoin, fault)
+
+    @rule(name=AGENT, fault=FAULT)
+    def begin_an_epoch(self, name: str, fault: Fault | None) -> None:
+        before = self.auditor.audit(self.desk(name).store, seen(self.desk(name)) or Oid(""))[0]
+        result = self.run_command(name, epochs.begin, fault)
+        COUNTS[f"epoch: {type(result).__name__}"] += 1
+        if isinstance(result, epochs.Begun):
+            assert result.number > before.epoch
 
     @rule(name=AGENT, fault=FAULT)
     def sync(self, name: str, fault: Fault | None) -> None:

@@ -43,7 +43,7 @@ class Ledger(Claims):
             return "not joined"
         if op["seq"] <= self.seqs[agent]:
             return "old seq"
-        if kind in ("policy", "break"):
+        if kind in ("policy", "break", "checkpoint"):
             return None if key in self.policy["admins"] else "no policy key"
         if key != self.keys[agent][-1]:
             return "wrong key"
@@ -98,6 +98,11 @@ class Ledger(Claims):
     def rotate(self, op: Statement) -> str:
         self.check_session(op)
         self.keys[op["agent"]].append(op["key"])
+        return "done"
+
+    def checkpoint(self, op: Statement) -> str:
+        assert op["number"] == self.epoch + 1
+        self.epoch += 1
         return "done"
 
     def block(self, op: Statement) -> str:

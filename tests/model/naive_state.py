@@ -82,6 +82,7 @@ class State:
     token: int = 0
     queue: int = 0
     at: int = 0
+    epoch: int = 0
     why: str = ""
     """The reason of the last operation, if that was refused."""
 

@@ -160,13 +160,13 @@ class HubMachine(Machine):
         remote, heard = self.remote(name), " ".join(self.desk(name).heard)
         if remote.offline or remote.refuse or self.silent or hub == before:
             return
-        there = self.hub.history(hub, None) if hub else []
+        there = self.auditor.line(self.hub, hub) if hub else []
         if before in there:
             return
-        if hub is None or hub in self.desk(name).store.history(before, None):
+        if hub is None or hub in self.auditor.line(self.desk(name).store, before):
             COUNTS["rolled back"] += 1
             assert "had gone back to" in heard or "had lost the ledger" in heard, heard
-            assert before in self.hub.history(ledger_of(self.hub) or Oid(""), None)
+            assert before in self.auditor.line(self.hub, ledger_of(self.hub) or Oid(""))
         else:
             COUNTS["diverged"] += 1
             assert isinstance(result, CoordError)

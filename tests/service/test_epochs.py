@@ -126,6 +126,23 @@ def test_an_epoch_that_somebody_else_began_meanwhile_is_enough(scene: Scene) -> 
     assert alpha.tip() == scene.hub_tip()
 
 
+def test_a_hub_that_lost_what_came_before_gets_it_back_from_who_has_it(scene: Scene) -> None:
+    alpha, beta = scene.joined("alpha", "beta")
+    alpha.granted("a.txt")
+    old = alpha.tip()
+    begin(alpha)
+    beta.sync()
+    drop_kept(scene.hub)
+    beta.store = only_reachable(beta.store)
+    assert beta.remote is not None
+    beta.remote.store = beta.store
+    beta.sync()
+    assert scene.hub.refs(refnames.epoch(1)) == {refnames.epoch(1): old}
+    pushes = beta.remote.pushes
+    beta.sync()
+    assert beta.remote.pushes == pushes
+
+
 def test_a_lost_answer_begins_no_second_epoch(scene: Scene) -> None:
     (alpha,) = scene.joined("alpha")
     alpha.granted("a.txt")

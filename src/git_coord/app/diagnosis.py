@@ -75,7 +75,7 @@ def _membership(app: App) -> Iterator[Finding]:
 
 def _refs(app: App) -> Iterator[Finding]:
     refs = app.coord.store.refs(*refnames.ALL_PREFIXES)
-    odd = [ref for ref in refs if ref != refnames.SEEN and refnames.parse(ref) is None]
+    odd = [ref for ref in refs if ref not in (refnames.SEEN, refnames.BEFORE) and refnames.parse(ref) is None]
     yield Finding("ok", f"{len(refs)} refs of ours")
     for ref in odd[:10]:
         yield Finding("note", f"{ref} fits no rule and is ignored", f"git update-ref -d {ref}")

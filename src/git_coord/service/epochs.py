@@ -106,14 +106,15 @@ def _moved(coord: Coord, made: Extension, old: Oid) -> bool:
         live = refnames.unfetched(ref)
         if live != keep:
             moving.append(RefUpdate(live, ABSENT, oid))
-    seen = RefUpdate(SEEN, made.head.oid, old)
+    before = coord.store.refs(refnames.BEFORE).get(refnames.BEFORE, ABSENT)
+    here = [RefUpdate(SEEN, made.head.oid, old), RefUpdate(refnames.BEFORE, old, before)]
     if not is_remote:
-        return move(coord, made.objects, [keeping, *moving, seen], "begin epoch")
+        return move(coord, made.objects, [keeping, *moving, *here], "begin epoch")
     store(coord, made.objects)
     if not _pushed(coord, [keeping]) or not _pushed(coord, moving):
         return False
     coord.reach("before local move")
-    is_moved = move(coord, made.objects, [moving[0], seen], "begin epoch", are_stored=True)
+    is_moved = move(coord, made.objects, [moving[0], *here], "begin epoch", are_stored=True)
     coord.reach("after local move")
     return is_moved
 

@@ -16,7 +16,7 @@ from git_coord.store.refnames import LEDGER, SEEN, Family, Ref
 from .adopt import Fault, Walk, load_head, walk
 from .context import Coord
 from .landings import note_landings
-from .lineage import begun_by, is_continued_by, kept_since, lineage
+from .lineage import begun_by, is_continued_by, keep_before, kept_since, lineage
 from .moving import move
 from .recent import restore
 from .requests import pending, read_requests, without_blockers
@@ -119,6 +119,7 @@ def advance(coord: Coord, done: Walk, live: Oid | Absent, seen: Oid | None) -> b
     """Move this clone's ledger and seen refs to the end of a walk; False when another process moved them meanwhile."""
     assert done.head is not None
     updates = [RefUpdate(LEDGER, done.head.oid, live), RefUpdate(SEEN, done.head.oid, seen or ABSENT)]
+    updates += keep_before(coord, done.head.state)
     coord.reach("before local move")
     if not move(coord, (), updates, "adopt"):
         return False

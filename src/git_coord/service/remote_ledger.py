@@ -12,7 +12,7 @@ from git_coord.store.refnames import LEDGER, SEEN, Family, Ref
 
 from .context import Coord
 from .ledger import advance, check_anchors, fetched_ledger, open_ledger, untrusted, verified
-from .lineage import lineage
+from .lineage import give_back, lineage
 from .superseded import note_superseded
 from .unread_marks import note_news
 
@@ -47,6 +47,8 @@ def fetch_and_adopt(coord: Coord, families: Collection[Family] = SYNC_FAMILIES) 
     if not coord.settings.keeps_history:
         note_superseded(coord, set(before.values()) - set(coord.store.refs(*replaced).values()))
     adopt_fetched(coord)
+    if coord.head is not None and Family.EPOCHS in families:
+        give_back(coord, coord.head.state)
     note_synced(coord, families)
     if Family.POSTS in families:
         note_news(coord)

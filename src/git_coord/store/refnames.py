@@ -47,6 +47,8 @@ FETCHED_LEDGER = Ref(FETCHED + "claims")
 """The ledger as last fetched, before it is verified."""
 SEEN = Ref(_LOCAL + "seen")
 """The last verified ledger head; never pushed."""
+BEFORE = Ref(_LOCAL + "before")
+"""The ledger as it was before the present epoch, which this clone keeps too; never pushed under this name."""
 ALL_PREFIXES = (LIVE, FETCHED, _LOCAL, _NOTES, _FETCHED_NOTES)
 """Where every ref of ours lies."""
 NEGOTIATION_TIPS = FETCHED + "*"
