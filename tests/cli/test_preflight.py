@@ -39,6 +39,7 @@ def test_a_path_that_is_held_is_wait_and_says_by_whom(pair: tuple[Repo, Repo]) -
         "          free  free\n"
         "wait      src/a.py is held by beta\n"
         "next      git coord post --to beta 'need src/a.py'\n"
+        "          git coord claim src/a.py free --wait 10m\n"
         "as of <age> ago, origin\n",
         "",
     )

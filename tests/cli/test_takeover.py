@@ -122,3 +122,12 @@ def test_what_is_not_in_the_way_and_what_the_policy_forbids(alone: Repo) -> None
     alone.coord_json("policy", "--takeover", "never")
     answer = other.coord_json("takeover", "a", code=7)
     assert (answer["code"], answer["next"]) == ("takeover_off", "git coord break '#1' -m TEXT")
+
+
+def test_a_claim_refused_by_a_stale_one_shows_the_way_to_a_takeover(alone: Repo) -> None:
+    other = alone.worktree("beta", agent="beta")
+    assert other.coord("init", "--agent", "beta").code == 0
+    claim_long_ago(alone, "a")
+    done = other.coord("claim", "a")
+    assert (done.code, hints(done)[:2]) == (3, ["git coord claim a --wait 10m", "git coord takeover '#1' --dry-run"])
+    assert "watched" in type_in(other, hints(done)[1]).out

@@ -10,7 +10,7 @@ import click
 from git_coord.app import App
 from git_coord.domain.items import Intent, Item, ItemKind
 from git_coord.errors import CoordError, Kind
-from git_coord.service.preflight import ASK, GO, Preflight, look_around
+from git_coord.service.preflight import ASK, GO, WAIT, Preflight, look_around
 from git_coord.service.remote_ledger import ROSTER_FAMILIES
 from git_coord.service.sync import freshen
 from git_coord.service.tasks import way_out
@@ -109,6 +109,9 @@ def _steps(app: App, found: Preflight) -> list[str]:
             named.add(reason.agent)
             need = ", ".join(other.text.split(" is held")[0] for other in found.reasons if other.agent == reason.agent)
             steps.append(f"git coord post --to {reason.agent} {render.quoted([f'need {need}'[:400]])}")
+    wanted = tuple(answer.asked for answer in found.asked if answer.status in ("held", "stale", "free"))
+    if found.decision == WAIT and any(answer.status == "held" for answer in found.asked):
+        steps.append(" ".join(["git coord claim", *_typed(app, wanted), "--wait 10m"]))
     me = app.coord.identity.agent if app.coord.identity else None
     steps += [way_out(one.blocks[0], one.asked.name, me) for one in found.asked if one.blocks]
     if found.shared_with:

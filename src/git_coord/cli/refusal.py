@@ -7,6 +7,7 @@ from typing import NamedTuple
 from git_coord.app import App
 from git_coord.domain.items import Intent, Item
 from git_coord.domain.ledger import Conflict
+from git_coord.domain.state import LiveClaim
 from git_coord.errors import Kind
 
 from . import render
@@ -31,7 +32,8 @@ def tell(app: App, output: Output, conflicts: tuple[Conflict, ...], items: tuple
     from git_coord.service.query import picture
 
     now = picture(app.coord)
-    steps = _steps(app, conflicts, items)
+    stale = [c.claim for c in conflicts if c.claim.token and now.held(c.claim).is_stale]
+    steps = _steps(app, conflicts, items, stale[:1])
     if output.is_json:
         objects = [render.conflict_object(conflict, now) for conflict in conflicts]
         first = objects[0] if objects else {}
@@ -44,11 +46,12 @@ def tell(app: App, output: Output, conflicts: tuple[Conflict, ...], items: tuple
     return told.kind.exit_status
 
 
-def _steps(app: App, conflicts: tuple[Conflict, ...], items: tuple[Item, ...]) -> list[str]:
-    """Return the commands to go on with: wait, ask the first holder, claim what is free."""
+def _steps(app: App, conflicts: tuple[Conflict, ...], items: tuple[Item, ...], stale: list[LiveClaim]) -> list[str]:
+    """Return the commands to go on with: wait, take over what is stale, ask the first holder, claim what is free."""
     taken = {conflict.asked for conflict in conflicts}
     free = _typed(app, [item for item in items if item not in taken])
     steps = [f"git coord claim {_typed(app, items)} --wait 10m"]
+    steps += [f"git coord takeover '#{claim.token}' --dry-run" for claim in stale]
     for conflict in conflicts[:1]:
         need = render.quoted([f"need {render.shown(conflict.asked)[:400]}"])
         steps.append(f"git coord post --to {conflict.claim.holder} {need}")
