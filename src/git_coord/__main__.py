@@ -50,11 +50,13 @@ def _edit_hook(tool: str, event: str) -> None:
     if tool not in TOOLS or event not in EVENTS:
         return
     gc.disable()
-    from git_coord.guard import edit
+    from git_coord.guard import edit, edit_view
 
     data = b""
     try:
         data = edit.read_all()
+        if event == "pre-edit":
+            edit_view.meanwhile.append(_load_full_program)
         answer = edit.quick(tool, event, data)
         if answer is None:
             answer = _decided(tool, event, data)
@@ -69,19 +71,25 @@ def _edit_hook(tool: str, event: str) -> None:
 
 def _decided(tool: str, event: str, data: bytes) -> Answer:
     """Let the full program answer; before an edit in one repository git is asked while Python imports it."""
-    from git_coord.guard import edit
+    from git_coord.guard import edit, edit_view
 
-    is_one = event == "pre-edit" and len(edit.tops) == 1
-    if is_one:
-        from git_coord.store import ahead
-
-        os.chdir(edit.tops[0])
-        ahead.begin(os.environ)
+    if event == "pre-edit" and len(edit.tops) == 1 and edit_view.meanwhile:
+        edit_view.meanwhile.pop()()
     from git_coord.adapters.events import decide
 
-    if is_one:
-        ahead.go_on(os.environ)
     return decide(tool, event, data)
+
+
+def _load_full_program() -> None:
+    """Start the processes that it begins with, in the one repository there is, and import it meanwhile."""
+    from git_coord.guard import edit
+    from git_coord.store import ahead
+
+    os.chdir(edit.tops[0])
+    ahead.begin(os.environ)
+    import git_coord.adapters.before  # noqa: F401
+
+    ahead.go_on(os.environ)
 
 
 if __name__ == "__main__":

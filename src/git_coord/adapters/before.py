@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from git_coord.app import App
 from git_coord.errors import CoordError, Kind
 from git_coord.guard import edit_state
-from git_coord.guard.edit import AUTO_CLAIM, AUTO_CLAIM_KEY, SUBAGENTS_KEY, View
 from git_coord.guard.edit_calls import Call
 from git_coord.guard.edit_places import Place
+from git_coord.guard.edit_view import AUTO_CLAIM, AUTO_CLAIM_KEY, SUBAGENTS_KEY, View
 from git_coord.guard.fast import RULES_FILE
 from git_coord.service.claims import ClaimRefused
 from git_coord.service.ledger import open_ledger, view

@@ -8,8 +8,9 @@ from contextlib import suppress
 from git_coord.domain.text import escape_for_display
 from git_coord.errors import CoordError, Kind
 from git_coord.guard import edit, edit_state, edit_tree
-from git_coord.guard.edit import Answer, View
+from git_coord.guard.edit import Answer
 from git_coord.guard.edit_calls import Call, dialect, read_call
+from git_coord.guard.edit_view import AUTO_CLAIM_KEY, AUTO_RELEASE_KEY, View
 from git_coord.guard.fast import MODES
 from git_coord.guard.git import GitFailed
 
@@ -104,7 +105,7 @@ def _after(tool: str, call: Call, data: bytes) -> Answer:
         if app is None:
             continue
         app.refresh_snapshot()
-        if view.settings.get(edit.AUTO_RELEASE_KEY) == "edit" and app.coord.identity is not None:
+        if view.settings.get(AUTO_RELEASE_KEY) == "edit" and app.coord.identity is not None:
             for name in names:
                 edit_state.pin(place, app.coord.me.agent, name)
             released += give_back(app, "edited", only=[os.fsdecode(name) for name in names])
@@ -134,7 +135,7 @@ def _begin(tool: str, call: Call) -> Answer:
     tell_shells(app, os.environ.get("CLAUDE_ENV_FILE") if tool == "claude-code" else None)
     with suppress(GitFailed, OSError):
         edit_tree.look(place, app.coord.me.agent)
-    return greeting(tool, paragraph(app, view.settings.get(edit.AUTO_CLAIM_KEY) or "local", notes))
+    return greeting(tool, paragraph(app, view.settings.get(AUTO_CLAIM_KEY) or "local", notes))
 
 
 def _end(tool: str, call: Call, *, is_over: bool) -> Answer:

@@ -8,13 +8,13 @@ import json
 import os
 import sys
 
-from . import edit_state, edit_tree, git, snapshot
+from . import edit_state, edit_tree, git
 from .edit_calls import Call, dialect, read_call
 from .edit_places import Place, place_of, real_paths
-from .fast import MODES, RULES_FILE, is_bypassed, mode_of, parse_settings, stamp_of
-from .verdict import FOREIGN, LAPSED, MINE, Matcher, Picture
+from .edit_view import AUTO_RELEASE_KEY, View
+from .fast import MODES, is_bypassed
+from .verdict import FOREIGN, MINE
 
-SETTINGS = r"^coord\.(repo|agent|mode|autoclaim|autorelease|subagents)$"
 LOCAL_ENV = (
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -25,14 +25,8 @@ LOCAL_ENV = (
     "GIT_PREFIX",
 )
 """What a git above us may have set for its own repository: here the path of the file decides."""
-# As git prints the names of settings.
-AUTO_CLAIM_KEY = "coord.autoClaim".lower()
-AUTO_RELEASE_KEY = "coord.autoRelease".lower()
-SUBAGENTS_KEY = "coord.subagents"
-AUTO_CLAIM = ("local", "confirmed", "off")
-
 Group = tuple[Place, list[bytes]]
-seen: "dict[str, View | None]" = {}
+seen: dict[str, View | None] = {}
 """Worktrees that this process has looked at before it handed over, by their tops: None was not managed."""
 tops: list[str] = []
 """All worktrees of the call that was handed over."""
@@ -113,7 +107,7 @@ def _before(tool: str, call: Call) -> Answer | None:
     found = groups(call)
     tops[:] = [place.top for place, _ in found]
     for place, names in found:
-        view = seen[place.top] = View.of(place)
+        view = seen[place.top] = View.of(place, names if len(found) == 1 else [])
         if view is None:
             continue
         if view.mode not in MODES:
@@ -150,7 +144,7 @@ def _after(tool: str, call: Call) -> Answer | None:
     return allowing(tool, "post-edit", _changed(view, tool, me))
 
 
-def _changed(view: "View", tool: str, me: str) -> list[str]:
+def _changed(view: View, tool: str, me: str) -> list[str]:
     """Return what is to be said of files that changed without a claim; each is noted in the log."""
     import time  # built in
 
@@ -206,76 +200,6 @@ def _live_on(place: Place, me: str) -> None:
 
     os.chdir(place.top)
     beats.beat(folder, me, int(time.time()))
-
-
-class View:
-    """A managed worktree as the flat files show it; `mode` and `settings` as git's configuration has them."""
-
-    def __init__(self, place: Place, settings: dict[str, str], refs: bytes) -> None:
-        self.place, self.settings, self._refs = place, settings, refs
-        self.mode = mode_of(settings)
-        self._claims = snapshot.decode_claims(git.read_file(place.common, "coord", snapshot.CLAIMS_FILE) or b"")
-        stamped = stamp_of(os.path.join(place.top, RULES_FILE))
-        data = git.read_file(place.git_dir, "coord", snapshot.POLICY_FILE)
-        self._policy = snapshot.decode_policy(data or b"", stamped)
-        if data is None and stamped == snapshot.NO_FILE and self._claims is not None:
-            self._policy = self._claims[0], []
-
-    @classmethod
-    def of(cls, place: Place) -> "View | None":
-        """Look at a worktree; None when nobody set git coord up there. Raises GitFailed when git refuses to."""
-        config = git.Process("-C", place.top, "config", "--get-regexp", SETTINGS)
-        line = ("for-each-ref", "--format=%(objectname) %(refname)", *git.LEDGER_REFS)
-        refs = git.Process("-C", place.top, *line)
-        status, text = config.finish()
-        seen = refs.output()  # fails where git refuses the repository, which then shows no settings either
-        settings = parse_settings(os.fsdecode(text)) if status == 0 else {}
-        return cls(place, settings, seen) if "coord.repo" in settings else None
-
-    def acting(self, tool: str, call: Call) -> str | None:
-        """Return the agent that the call's session is, None when that is not settled yet."""
-        apart = self.settings.get(SUBAGENTS_KEY) == "apart"
-        key = edit_state.session_key(tool, call.session, call.subagent, apart=apart)
-        found = edit_state.acting(self.place, key, self.settings.get("coord.agent") or "")
-        return found[0] if found else None
-
-    def is_current(self) -> bool:
-        """Tell whether the flat files show the refs and rules as they are now."""
-        claims, policy = self._claims, self._policy
-        return bool(claims and policy and self._refs and claims[1] == self._refs and policy[0] == claims[0])
-
-    def flags(self, me: str, name: bytes) -> int | None:
-        """Return what holds for a path, None for one that is never judged; what bytes cannot tell counts as foreign."""
-        assert self._claims is not None
-        assert self._policy is not None
-        if self._claims[0] != b"none":
-            if not name.isascii():
-                return FOREIGN
-            name = name.lower()
-        exempt = Matcher(self._policy[1], b"X").covers(name) if self._policy[1] else False
-        if exempt is not False:
-            return None if exempt else FOREIGN
-        import time  # built in
-
-        return Picture(self._claims, me.encode(errors="surrogateescape"), int(time.time())).flags(name)
-
-    def is_clear(self, me: str, names: list[bytes]) -> bool:
-        """Tell whether the agent may change these files without another word."""
-        if not self.is_current():
-            return False
-        checks_only = self.settings.get(AUTO_CLAIM_KEY) == "off"
-        for name in names:
-            flags = self.flags(me, name)
-            if flags is None:
-                continue
-            if flags & (FOREIGN | LAPSED):
-                return False
-            if flags & MINE:
-                if edit_state.is_as_pinned(self.place, me, name) is not True:
-                    return False
-            elif not checks_only or (self._policy and self._policy[1]):
-                return False
-        return True
 
 
 def read_all() -> bytes:
