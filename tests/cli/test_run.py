@@ -288,6 +288,26 @@ def test_a_remote_that_goes_away_ends_what_can_be_vouched_for(quick: tuple[Repo,
     assert held(alpha) == []
 
 
+def test_what_nobody_can_vouch_for_any_more_is_looked_at_with_each_beat_and_not_all_the_time(
+    quick: tuple[Repo, Repo],
+) -> None:
+    alpha, _ = quick
+    hub = alpha.path.parent / "hub.git"
+    wanted = ("--claim", "a.txt", "--ttl", "3s", "--on-lost", "warn")
+    with running(alpha, *wanted, "--", "sh", "-c", "echo begun; read x") as process:
+        hub.rename(hub.with_name("away.git"))
+        assert process.stderr is not None
+        assert any("it goes on" in line for line in iter(process.stderr.readline, ""))
+        told = (line for line in iter(process.stderr.readline, "") if "Treat as lost" in line)
+        next(told)
+        begun = time.monotonic()
+        for _ in range(3):
+            next(told)
+        assert time.monotonic() - begun > 1.5  # a beat is tried once a second here
+        tell(process)
+        assert process.wait(DEADLINE) == 0
+
+
 def test_nothing_else_stays_while_the_command_works(alone: Repo) -> None:
     with running(alone, "--claim", "a.txt", "--", "sh", "-c", "echo begun; read x") as process:
         assert children(child_of(process.pid)) == ["sh"]

@@ -51,6 +51,21 @@ def test_the_next_command_says_it_once_and_has_it_among_its_notices(alone: Repo,
     assert alone.coord("status").err == ""
 
 
+def test_whoever_asks_for_the_token_later_is_told_again_who_took_it(pair: tuple[Repo, Repo]) -> None:
+    alpha, beta = pair
+    taken(alpha, beta, "a")
+    assert alpha.coord("sync").code == 0
+    for verb in ("renew", "release"):
+        answer = alpha.coord_json(verb, "#1", code=4)
+        assert (answer["code"], plain(answer["message"]), answer["by"], answer["next"]) == (
+            "lost",
+            '#1 is yours no longer: taken over by beta <age> ago, "silent since noon"',
+            "beta",
+            "git coord status",
+        )
+        assert "notices" not in answer
+
+
 def test_an_error_carries_it_too(pair: tuple[Repo, Repo]) -> None:
     alpha, beta = pair
     taken(alpha, beta, "a")

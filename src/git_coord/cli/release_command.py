@@ -100,13 +100,31 @@ def select(app: App, names: list[str], globs: tuple[str, ...], is_all: bool) -> 
     if is_all:
         return selection.everything(state, app.coord.me.agent)
     items = resources.plain_items(app, paths, globs)
-    found = [*selection.by_token(state, tokens, app.coord.me.agent).claims]
+    found = [*_by_token(app, tokens).claims]
     if items:
         taken = {claim.op for claim, _ in found}
         found += [
             pair for pair in selection.by_item(state, app.coord.me.agent, items).claims if pair[0].op not in taken
         ]
     return selection.Selection(tuple(found))
+
+
+def _by_token(app: App, tokens: list[int]) -> selection.Selection:
+    """Return the own claims of these tokens; of one that was taken, the error says by whom, however often it is asked.
+
+    That it was taken is said once, which may have been elsewhere: by the `run` that the asking command works under.
+    """
+    state, _ = view(app.coord)
+    try:
+        return selection.by_token(state, tokens, app.coord.me.agent)
+    except CoordError:
+        from git_coord.service import gone as taken  # only after an error
+
+        for each in taken.kept(app.coord):
+            if each.token in tokens:
+                words = f"#{each.token} is yours no longer: {each.ended.words(app.coord.clock.now())}"
+                raise CoordError(Kind.LOST, words, next="git coord status", data={"by": each.ended.by}) from None
+        raise
 
 
 def _uncommitted(app: App, chosen: selection.Selection) -> list[str]:

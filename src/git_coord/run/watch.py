@@ -81,12 +81,14 @@ class Watch:
         open_ledger(coord)
         state, _ = view(coord)
         own = [each for each in own_leases(coord, state) if each.claim.op in claimed_under(coord, self._run)]
-        self._until = min((each.until for each in own), default=NEVER)
+        now = coord.clock.now()
+        # What is over is said once; only a beat that arrives can change that.
+        self._until = min((each.until for each in own if each.until >= now), default=NEVER)
         self._interval = interval(coord)
         last = beats.last_beat(self._folder, self._agent)
         self._next = (last[0] if last else 0) + self._interval
         afterwards(coord)
-        over = next((each for each in own if coord.clock.now() > each.until), None)
+        over = next((each for each in own if now > each.until), None)
         if over is not None:
             self.lost = f"#{over.claim.token} can be vouched for no longer"
         for gone in self._ended(app, {each.claim.op for each in own}):
