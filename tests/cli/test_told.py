@@ -125,3 +125,25 @@ def test_what_one_releases_oneself_stops_nothing(alone: Repo, other: Repo) -> No
     alone.coord_json("release", "--all")
     other.coord_json("claim", "a")
     assert staged(alone, "a").code == 3
+
+
+def test_the_first_push_of_what_was_committed_before_it_was_taken_stops_too(pair: tuple[Repo, Repo]) -> None:
+    alpha, beta = pair
+    assert alpha.coord("hooks", "install").code == 0
+    token = alpha.coord_json("claim", "a")["token"]
+    alpha.commit("mine", a="alpha\n")
+    beta.git("config", "coord.policyKey", alpha.coord("whoami").out.splitlines()[2].split()[-1])
+    beta.coord_json("break", f"#{token}", "-m", "not needed")
+    push = ("git", "push", "-q", "origin", "HEAD:main")
+    first = alpha.run(*push)
+    assert (first.code, plain(first.err).splitlines()[:5]) == (
+        1,
+        [
+            'git coord: lost: #1 a, broken by beta <age> ago, "not needed"',
+            "git coord: push refused, your claim is gone",
+            '  #1 a   broken by beta at <time>, "not needed"',
+            "next    git log @{upstream}..; if that is still wanted, claim it anew and push again",
+            "bypass  GIT_COORD_BYPASS=1 git push …      (CI will see it all the same)",
+        ],
+    )
+    assert alpha.run(*push).code == 0

@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.helpers import seal
 from tests.simulation.checks import faults
 from tests.simulation.director import Director
-from tests.simulation.ledger import walk
+from tests.simulation.ledger import Walk, walk
 from tests.simulation.outcome import Figures, Outcome
 from tests.simulation.plan import Plan, plan
 from tests.simulation.stage import build
@@ -43,6 +43,22 @@ def table(columns: dict[str, Figures]) -> str:
     return "\n".join(lines)
 
 
+def ledger_table(seen: Walk) -> str:
+    """Return what the ledger says of the run with claims, as Markdown."""
+    rows = {
+        "positions of the ledger, each of them checked": seen.positions,
+        "claims granted at once": seen.outcomes["claim granted"],
+        "claims that waited": seen.queued,
+        "of these granted in their turn": seen.served,
+        "of these given up, or their time was over": seen.left.total(),
+        "claims taken over": len(seen.taken),
+        "takeovers refused, another was first or waits": seen.outcomes["takeover refused"],
+    }
+    return "\n".join(
+        ["| with `git coord` | |", "|---|---|", *(f"| {name} | {count} |" for name, count in rows.items())]
+    )
+
+
 def main(args: list[str] | None = None) -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
@@ -58,7 +74,7 @@ def main(args: list[str] | None = None) -> int:
 
 
 def _run(folder: Path, what: Plan, without: bool, with_claims: bool) -> int:
-    columns, wrong = {}, list[str]()
+    columns, wrong, told = {}, list[str](), ""
     for name, wanted, claims in (("without `git coord`", without, False), ("with it", with_claims, True)):
         if not wanted:
             continue
@@ -71,9 +87,9 @@ def _run(folder: Path, what: Plan, without: bool, with_claims: bool) -> int:
         if claims:
             seen = walk(outcome.stage.hub)
             wrong = faults(outcome, seen)
-            print(seen)
-    print(table(columns))
-    print("\n".join(f"WRONG: {one}" for one in wrong))
+            told = ledger_table(seen)
+    print("\n\n".join(filter(None, [table(columns), told])))
+    print("".join(f"WRONG: {one}\n" for one in wrong), end="")
     return 1 if wrong else 0
 
 

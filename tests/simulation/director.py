@@ -57,8 +57,8 @@ class Director:
     def _start(self, agent: str, until: float) -> None:
         clone, ttl = self.stage.clones[agent], self.plan.ttl
         end = max(until, time.monotonic()) + FINISHING
-        lease = ttl if self.with_claims else None
-        orders = Orders(agent, str(clone.path), str(self.stage.folder), until, end, lease, is_last=not until)
+        places = str(clone.path), str(self.stage.folder)
+        orders = Orders(agent, *places, until, end, ttl, self.with_claims, is_last=not until)
         command = ["sh", "-c", DESCRIBED, "sh", str(ROOT), sys.executable, json.dumps(asdict(orders))]
         if self.with_claims:
             own = ["--claim", f"task:shift/{agent}", "--ttl", f"{ttl}s", "--on-lost", "warn", "-m", "a shift"]

@@ -31,17 +31,23 @@ class Guided(Worker):
 
     def _claimed(self, edit: Edit) -> int | None:
         """Look around, then claim, and wait for who is in the way; not for a holder that is gone."""
-        if self.coord("preflight", *edit.files)[0] == STALE:
-            code, answer = self.coord("takeover", *edit.files, "--ttl", self.ttl)
-            if code != 0:
-                pause(1.0)
-                return None
-            self.journal.note("took over", tokens=[claim["token"] for claim in answer["claims"]])
-            return int(answer["token"])
-        code, answer = self.coord("claim", *edit.files, "--ttl", self.ttl, "--wait", self.ttl, "-m", edit.mark)
+        code, look = self.coord("preflight", *edit.files)
+        if code == STALE and not self._took_over(
+            [row["path"] for row in look["resources"] if row["status"] == "stale"]
+        ):
+            pause(1.0)
+            return None
+        code, answer = self.coord("claim", *edit.files, "--ttl", self.ttl, "--wait", self.patience, "-m", edit.mark)
         if code == UNKNOWN:
             pause(1.0)
         return int(answer["token"]) if code == 0 else None
+
+    def _took_over(self, names: list[str]) -> bool:
+        """Take over what holders that are gone have of these; what is claimed next replaces it."""
+        code, answer = self.coord("takeover", *names, "--ttl", self.ttl)
+        if code == 0:
+            self.journal.note("took over", tokens=[claim["token"] for claim in answer["claims"]])
+        return code == 0
 
     def _under_claim(self, edit: Edit, token: int) -> bool:
         """Edit, commit and push; whenever a guard refuses, ask whether the claim is still ours."""
@@ -84,7 +90,7 @@ class Guided(Worker):
 
     def tidy(self, *, at_the_end: bool = False) -> None:
         """Now and then take over what holders that are gone still hold; at the end, until nothing is left."""
-        if not at_the_end and time.monotonic() < self._tidied + (self.orders.ttl or 0):
+        if not at_the_end and time.monotonic() < self._tidied + self.orders.ttl:
             return
         self._tidied = time.monotonic()
         while self._take_over_what_is_stale() and at_the_end and time.monotonic() < self.orders.end:
@@ -104,8 +110,13 @@ class Guided(Worker):
 
     @property
     def ttl(self) -> str:
-        """Return the lease, also the longest wait, as an option."""
+        """Return the lease as an option."""
         return f"{self.orders.ttl}s"
+
+    @property
+    def patience(self) -> str:
+        """Return how long to wait, as an option; who waits keeps others from taking over what it waits for."""
+        return f"{self.orders.ttl * 3 // 2}s"
 
     def coord(self, *args: str) -> tuple[int, dict[str, Any]]:
         """Run `git coord … --json`; what went wrong, and what was said, goes into the journal."""

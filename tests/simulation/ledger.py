@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from tests.helpers import Repo
 from tests.model.invariants import check_step
@@ -17,8 +18,7 @@ from tests.simulation.tree import FILES
 REF = "refs/coord/claims"
 
 
-@dataclass(frozen=True)
-class Taken:
+class Taken(NamedTuple):
     """A claim that was taken over: whose, by whom, when, for which lease, and what its taker signed to have seen."""
 
     token: int

@@ -19,7 +19,7 @@ COUNT = re.compile(r"^    return (\d+)$", re.MULTILINE)
 
 
 class Edit(NamedTuple):
-    """One piece of work: what is left of it in each file, which files, and how long it is thought about, in seconds."""
+    """One piece of work: its mark in each file, which files, and for what part of a lease it is thought about."""
 
     mark: str
     files: tuple[str, ...]
@@ -31,7 +31,7 @@ def edit_of(agent: str, number: int) -> Edit:
     """Return an agent's so-manieth piece of work; the same in every run."""
     dice = random.Random(f"{agent} {number}")  # the same dice with and without claims
     files = tuple(sorted(dice.sample(FILES, dice.choice([1, 1, 2]))))
-    return Edit(f"{agent} edit {number}", files, 0.5 + dice.random(), dice.random() < 0.5)
+    return Edit(f"{agent} edit {number}", files, (1 + dice.random()) / 8, dice.random() < 0.5)
 
 
 def fresh(agents: Sequence[str]) -> str:

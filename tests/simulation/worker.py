@@ -22,7 +22,7 @@ TRIES = 40
 class Orders:
     """What an agent is told: who and where it is, until when it begins edits, and until when it may finish.
 
-    Both ends are seconds of the monotonic clock, which all processes of a machine share; `ttl` is None without claims.
+    Both ends are seconds of the monotonic clock, which all processes of a machine share; `ttl` is in seconds.
     `is_last` says that whoever else holds something is dead.
     """
 
@@ -31,7 +31,8 @@ class Orders:
     folder: str
     until: float
     end: float
-    ttl: int | None
+    ttl: int
+    with_claims: bool
     is_last: bool = False
 
 
@@ -69,7 +70,7 @@ class Worker(ABC):
 
     def change(self, edit: Edit) -> None:
         """Think, and write."""
-        pause(edit.thought)
+        pause(edit.thought * self.orders.ttl)
         for name in edit.files:
             file = self.repo.path / name
             file.write_text(edited(file.read_text(), self.agent, edit))
@@ -128,4 +129,4 @@ if __name__ == "__main__":
     from tests.simulation.guided import Guided
 
     given = Orders(**json.loads(sys.argv[1]))
-    (Bare if given.ttl is None else Guided)(given).work()
+    (Guided if given.with_claims else Bare)(given).work()

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from git_coord.app import App
     from git_coord.guard.changes import Changes
     from git_coord.service.leases import Gone
-    from git_coord.service.query import Picture
 
     from .judge import Judgement
     from .words import Commit
@@ -124,6 +123,7 @@ def _judged(app: App, paths: list[str]) -> tuple[Judgement, list[Gone]]:
     from git_coord.service.team import load_team, write_policy
 
     from .judge import judge
+    from .stops import taken
 
     if open_ledger(app.coord) is None:
         raise CoordError(Kind.UNKNOWN, "there is no ledger in this clone any more", next="git coord init")
@@ -135,26 +135,7 @@ def _judged(app: App, paths: list[str]) -> tuple[Judgement, list[Gone]]:
         write_snapshot(app.coord)
         write_policy(app.coord.files, team, stamped, now.state.fold)
     me = app.coord.identity.agent if app.coord.identity else None
-    return judge(now, team, me, paths), _taken(app, now, paths)
-
-
-def _taken(app: App, now: Picture, paths: list[str]) -> list[Gone]:
-    """Return the claims on these paths that were taken from the agent, and forget them: one commit stops for each.
-
-    What it holds again meanwhile it has claimed in full knowledge.
-    """
-    from git_coord.domain.team import entitled
-    from git_coord.service import gone
-
-    if app.coord.identity is None:
-        return []
-    fold, me = now.state.fold, app.coord.me.agent
-    mine = entitled([item for claim in now.state.held_by(me) for _, item in claim.live()], fold)
-    open_paths = [path for path in paths if not mine.covers(path)]
-    found = [each for each in gone.kept(app.coord) if any(map(entitled(each.items, fold).covers, open_paths))]
-    with suppress(OSError):
-        gone.forget(app.coord, {each.token for each in found})
-    return found
+    return judge(now, team, me, paths), taken(app, now.state, paths)
 
 
 def _live_on(app: App, *, is_over: bool) -> None:

@@ -72,14 +72,18 @@ def _last_sign(one: Obstacle) -> int:
 def gone(lost: Sequence[Gone], commit: Commit, now: int, *, warns: bool) -> list[str]:
     """Return the lines for a commit of what was taken from its author: what, by whom, when and why."""
     said = "warning, " if warns else ""
-    rows = [
+    paths = [item.name for each in lost for item in each.items if item.kind is ItemKind.PATH]
+    step = f"git stash; git coord claim {_arguments(paths, commit)}" if paths else "git coord status"
+    lines = [f"git coord: {said}your claim is gone", *gone_rows(lost, now), f"next    {step}"]
+    return lines if warns else [*lines, BYPASS]
+
+
+def gone_rows(lost: Sequence[Gone], now: int) -> list[str]:
+    """Return a line for each claim that was taken."""
+    return [
         f"  #{each.token} {_named(each)}   {each.ended.words_at(_clock(each.ended.at or now, now))}"
         for each in lost[:MOST_ROWS]
     ]
-    paths = [item.name for each in lost for item in each.items if item.kind is ItemKind.PATH]
-    step = f"git stash; git coord claim {_arguments(paths, commit)}" if paths else "git coord status"
-    lines = [f"git coord: {said}your claim is gone", *rows, f"next    {step}"]
-    return lines if warns else [*lines, BYPASS]
 
 
 def _named(each: Gone) -> str:

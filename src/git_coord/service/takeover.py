@@ -221,6 +221,8 @@ def _overtaken(coord: Coord, wanted: Wanted, outcome: Refused) -> CoordError:
     first = found[0]
     name = show_name(first.held.kind, first.held.name)
     text = f"{first.claim.holder} was first: {name} is held by {first.claim.holder} (#{first.claim.token})"
+    if not first.claim.token:
+        text = f"{first.claim.holder} waits for {name}, and comes before who is new"
     data = {"holder": first.claim.holder, "token": first.claim.token or None}
     return CoordError(Kind.CONFLICT, text, next="git coord status", data=data)
 
