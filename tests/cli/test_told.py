@@ -147,3 +147,5 @@ def test_the_first_push_of_what_was_committed_before_it_was_taken_stops_too(pair
         ],
     )
     assert alpha.run(*push).code == 0
+    assert not (alpha.path / ".git/coord/gone/alpha").exists()
+    assert alpha.coord_json("renew", "#1", code=4)["by"] == "beta"

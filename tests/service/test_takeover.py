@@ -15,7 +15,7 @@ from git_coord.domain.merkle import hash_object
 from git_coord.domain.statements import to_bytes
 from git_coord.errors import CoordError, Kind
 from git_coord.service import claims, membership, takeover
-from git_coord.service.claiming import Wanted
+from git_coord.service.claiming import Wanted, submit_claim
 from git_coord.service.gates import Looked
 from git_coord.service.here import note_here
 from git_coord.service.leases import remember
@@ -322,6 +322,15 @@ def test_of_two_that_take_over_at_once_one_wins_and_the_other_is_told_who(held: 
         if desk.remote:
             desk.sync()
         assert desk.holdings() == {"a.txt": "beta"}
+
+
+def test_who_waits_for_it_keeps_off_who_takes_over_and_is_not_called_its_holder(held: list[Desk]) -> None:
+    _, beta, gamma = held
+    wait(beta, TTL + SKEW + 1)
+    submit_claim(gamma.coord(), Wanted((item("a.txt"),), "", "standard", TTL, None, NOBODY), 600)
+    with pytest.raises(CoordError) as caught:
+        take(beta, "a.txt")
+    assert trouble(caught.value) == ("conflict", "gamma waits for a.txt, and comes before who is new")
 
 
 def test_the_late_renew_and_release_of_the_old_holder_change_nothing(held: list[Desk]) -> None:

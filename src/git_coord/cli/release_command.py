@@ -120,7 +120,7 @@ def _by_token(app: App, tokens: list[int]) -> selection.Selection:
     except CoordError:
         from git_coord.service import gone as taken  # only after an error
 
-        for each in taken.kept(app.coord):
+        for each in taken.known(app.coord):
             if each.token in tokens:
                 words = f"#{each.token} is yours no longer: {each.ended.words(app.coord.clock.now())}"
                 raise CoordError(Kind.LOST, words, next="git coord status", data={"by": each.ended.by}) from None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -71,13 +70,15 @@ def pre_push(app: App, remote_name: str, url: str, stdin_lines: Iterable[str], *
     commits, names = _new_commits(app, remote, pushed), _branches(app, remote, url, pushed)
     if not commits and not names:
         return 0
+    from .stops import stopped_push
+
     age, is_told = _look(app)
     if lapsed := _unvouched(app, commits, is_told=is_told, warns=warns):
         _say(lapsed)
         if not warns:
             return Kind.LOST.exit_status
-    if gone := _gone(app, commits, warns=warns):
-        _say(gone)
+    if gone := stopped_push(app, commits, warns=warns):
+        _say([*gone, *([] if warns else [BYPASS])])
         if not warns:
             return Kind.LOST.exit_status
     refusals = [_refused_branches(app, names, age, warns=warns)]
@@ -202,24 +203,6 @@ def _unvouched(app: App, commits: Sequence[UserCommit], *, is_told: bool, warns:
         *said,
         *([] if warns else [BYPASS]),
     ]
-
-
-def _gone(app: App, commits: Sequence[UserCommit], *, warns: bool) -> list[str]:
-    """Return what to say of commits made under claims that were taken since: who has slept is to hear of it."""
-    from git_coord.service.snapshot import write_snapshot
-
-    from . import words
-    from .stops import taken
-
-    with suppress(OSError):  # finds out what was lost, and what cannot be written stops nobody
-        write_snapshot(app.coord)
-    lost = taken(app, app.coord.known.state, sorted({delta.path for one in commits for delta in one.changes}))
-    if not lost:
-        return []
-    word = "warning" if warns else "push refused"
-    step = "next    git log @{upstream}..; if that is still wanted, claim it anew and push again"
-    rows = words.gone_rows(lost, app.coord.clock.now())
-    return [f"git coord: {word}, your claim is gone", *rows, step, *([] if warns else [BYPASS])]
 
 
 def _judged(app: App, commits: Sequence[UserCommit], *, asks: bool) -> list[Violation]:

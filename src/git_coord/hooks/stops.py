@@ -12,6 +12,7 @@ from git_coord.service import gone
 if TYPE_CHECKING:
     from git_coord.app import App
     from git_coord.domain.state import State
+    from git_coord.domain.verdict import UserCommit
     from git_coord.service.leases import Gone
 
 
@@ -29,3 +30,20 @@ def taken(app: App, state: State, paths: Sequence[str]) -> list[Gone]:
     with suppress(OSError):
         gone.forget(app.coord, {each.token for each in found})
     return found
+
+
+def stopped_push(app: App, commits: Sequence[UserCommit], *, warns: bool) -> list[str]:
+    """Return what to say of commits made under claims that were taken since: who has slept is to hear of it."""
+    from git_coord.service.snapshot import write_snapshot
+
+    from . import words
+
+    with suppress(OSError):  # finds out what was lost, and what cannot be written stops nobody
+        write_snapshot(app.coord)
+    lost = taken(app, app.coord.known.state, sorted({delta.path for one in commits for delta in one.changes}))
+    if not lost:
+        return []
+    word = "warning" if warns else "push refused"
+    step = "next    git log @{upstream}..; if that is still wanted, claim it anew and push again"
+    rows = words.gone_rows(lost, app.coord.clock.now())
+    return [f"git coord: {word}, your claim is gone", *rows, step]

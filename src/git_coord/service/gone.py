@@ -18,6 +18,8 @@ from .leases import Gone
 
 FOLDER = files.GONE
 """A file an agent, a line of JSON a claim. An empty one has the guard look what became of what the agent holds."""
+SAID = "gone.said"
+"""The same, of claims for which something has stopped: whoever asks for their tokens is told again."""
 KEPT_SECONDS = 86400
 
 
@@ -30,17 +32,30 @@ def keep(coord: Coord, gone: Sequence[Gone]) -> None:
 
 def kept(coord: Coord) -> list[Gone]:
     """Return the claims that nothing has stopped for yet."""
-    return [each for at, each in _read(coord) if 0 <= coord.clock.now() - at < KEPT_SECONDS]
+    return [each for at, each in _read(coord, FOLDER) if 0 <= coord.clock.now() - at < KEPT_SECONDS]
+
+
+def known(coord: Coord) -> list[Gone]:
+    """Return the claims that were taken within a day, also those that something has stopped for."""
+    return [*kept(coord), *(each for _, each in _read(coord, SAID))]
 
 
 def forget(coord: Coord, tokens: Collection[int]) -> None:
-    """Forget claims that something has stopped for, and those kept for long enough; no rest, no file."""
-    now = coord.clock.now()
-    rest = [_row(at, each) for at, each in _read(coord) if each.token not in tokens and 0 <= now - at < KEPT_SECONDS]
-    if rest:
-        coord.files.write(_name(coord), "".join(rest).encode("ascii"))
+    """Let claims stop nothing any more, and forget those kept for long enough; no rest, no file."""
+    rows = _read(coord, FOLDER)
+    said = [row for row in rows if row[1].token in tokens]
+    _write(coord, FOLDER, [row for row in rows if row not in said])
+    if said:
+        _write(coord, SAID, [*_read(coord, SAID), *said])
+
+
+def _write(coord: Coord, folder: str, rows: Sequence[tuple[int, Gone]]) -> None:
+    now, name = coord.clock.now(), f"{folder}/{coord.me.agent}"
+    fresh = [_row(at, each) for at, each in rows if 0 <= now - at < KEPT_SECONDS]
+    if fresh:
+        coord.files.write(name, "".join(fresh).encode("ascii"))
     else:
-        coord.files.remove(_name(coord))
+        coord.files.remove(name)
 
 
 def note_others(coord: Coord, state: State) -> None:
@@ -66,9 +81,9 @@ def _row(at: int, gone: Gone) -> str:
     return json.dumps({"noted": at, "token": gone.token, "ended": ended}) + "\n"
 
 
-def _read(coord: Coord) -> list[tuple[int, Gone]]:
+def _read(coord: Coord, folder: str) -> list[tuple[int, Gone]]:
     found = []
-    for line in (coord.files.read(_name(coord)) or b"").splitlines():
+    for line in (coord.files.read(f"{folder}/{coord.me.agent}") or b"").splitlines():
         with contextlib.suppress(ValueError, KeyError, TypeError):
             row: dict[str, Any] = json.loads(line)
             items = tuple(Item(ItemKind(kind), name, Intent(intent)) for kind, name, intent in row["ended"]["items"])
