@@ -76,7 +76,7 @@ def _queue(_outcome: Outcome, walk: Walk) -> Iterator[str]:
         yield f"still in the queue: {walk.waiting_at_the_end}"
     if walk.queued != walk.served + walk.left.total():
         yield f"{walk.queued} waited, {walk.served} were served, {walk.left} left"
-    if not walk.served:
+    if not walk.queued:
         yield "nobody had to wait"
 
 
