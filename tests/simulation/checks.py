@@ -98,7 +98,7 @@ def _told(outcome: Outcome, walk: Walk) -> Iterator[str]:
             yield f"no command of {agent} ended with 4"
     for agent in outcome.done_to("stopped"):
         back = outcome.done_to("back")[agent]["t"]
-        first = next((one for one in outcome.of(agent, "ran") if one["t"] > back), None)
+        first = next((one for one in outcome.of(agent, "ran") if one["t"] > back and one["args"] != ["push"]), None)
         if first is None or not _is_stopped(first) or "taken over by" not in first["out"]:
             yield f"the next command of {agent} after it stood still: {first}"
 

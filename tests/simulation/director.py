@@ -22,7 +22,7 @@ from tests.simulation.worker import Orders
 
 DESCRIBED = 'cd "$1" && exec "$2" -m tests.simulation.worker "$3"'
 """How an agent is started from its clone: the tests are found from their own folder."""
-FINISHING = 60
+FINISHING = 90
 """Seconds after the end in which what was begun may be finished, at most."""
 
 

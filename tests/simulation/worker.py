@@ -96,7 +96,10 @@ class Worker(ABC):
         return "conflict"
 
     def push(self) -> Completed:
-        return self.repo.run("git", "push", "-q", "origin", "HEAD:main")
+        done = self.repo.run("git", "push", "-q", "origin", "HEAD:main")
+        if done.code != 0:
+            self.journal.note("ran", args=["push"], code=done.code, took=0, out="", err=done.err)
+        return done
 
     def landed(self, edit: Edit) -> bool:
         self.journal.note("landed", mark=edit.mark, files=edit.files)
