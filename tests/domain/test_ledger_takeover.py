@@ -175,6 +175,26 @@ def test_a_takeover_is_a_newcomer_to_who_waits(world: World) -> None:
     assert taken(world, world.takeover("beta", (watched(old),), path("a"), at=late + 1)).holder == "beta"
 
 
+def test_who_waits_first_may_take_over_what_it_waits_for_and_who_waits_second_may_not(world: World) -> None:
+    old = world.granted(world.claim("alpha", path("a"), path("b")))
+    late = old.certain_end + SKEW + 1
+    world.queued(world.wait("beta", path("a"), at=late - 20))
+    world.queued(world.wait("gamma", path("a"), at=late - 10))
+    refused = world.refused(world.takeover("gamma", (watched(old),), path("a"), at=late))
+    assert [each.claim.holder for each in refused.conflicts] == ["beta"]
+    assert taken(world, world.takeover("beta", (watched(old),), path("a"), at=late)).holder == "beta"
+
+
+def test_waiting_for_something_else_gives_a_taker_no_place(world: World) -> None:
+    old = world.granted(world.claim("alpha", path("a")))
+    late = old.certain_end + SKEW + 1
+    world.granted(world.claim("alpha", path("x")))
+    world.queued(world.wait("beta", path("x"), at=late - 20))
+    world.queued(world.wait("gamma", path("a"), at=late - 10))
+    refused = world.refused(world.takeover("beta", (watched(old),), path("a"), at=late))
+    assert [each.claim.holder for each in refused.conflicts] == ["gamma"]
+
+
 def test_what_a_takeover_frees_and_does_not_want_goes_to_who_waits(world: World) -> None:
     old = world.granted(world.claim("alpha", path("a"), path("b")))
     world.queued(world.wait("gamma", path("b"), at=old.certain_end))

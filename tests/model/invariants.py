@@ -81,14 +81,30 @@ def check_waiting(ledger: Ledger) -> None:
     assert [waiter.queue for waiter in ledger.waiting.values()] == sorted(w.queue for w in ledger.waiting.values())
 
 
+def place_of(before: Ledger, op: Statement) -> int:
+    """Return the place in the queue from which an operation asks: behind all, but for who waits for what it ends."""
+    ended = {seen["claim"] for seen in op["claims"]} if op["kind"] == "takeover" else set()
+    return min(
+        (
+            waiter.queue
+            for waiter in before.waiting.values()
+            if waiter.agent == op["agent"]
+            and seconds(waiter.op["wait_until"]) >= seconds(op["at"])
+            and any(before.meet(waiter.items, list(before.claims[nonce].live.values())) for nonce in ended)
+        ),
+        default=1 << 60,
+    )
+
+
 def check_newcomer(before: Ledger, after: Ledger, op: Statement, outcome: str) -> None:
     """Check that who is new passes nobody that began to wait in the last ten minutes, but for what it holds itself."""
     agent, at, items = op["agent"], seconds(op["at"]), items_of(op)
-    mine = before.holds(agent)
+    mine, place = before.holds(agent), place_of(before, op)
     passed = [
         waiter
         for waiter in before.waiting.values()
         if waiter.agent != agent
+        and waiter.queue < place
         and seconds(waiter.op["wait_until"]) >= at
         and at - waiter.at <= 600
         and after.meet(items, waiter.items)

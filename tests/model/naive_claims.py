@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .naive_queue import Queue
+from .naive_queue import LAST, Queue
 from .naive_state import Held, RefusedError, Statement, Waiter, items_of, seconds
 
 
@@ -42,9 +42,11 @@ class Claims(Queue):
         self._check_new(op)
         for seen in op["claims"]:
             self._check_evidence(op, seen, at)
-        for seen in op["claims"]:
-            del self.claims[seen["claim"]]
-        refuse("conflict", self.in_way(agent, items_of(op), at))
+        ended = {seen["claim"] for seen in op["claims"]}
+        waits = [w.queue for w in self.waiting.values() if w.agent == agent and ended & {*self.holders(agent, w.items)}]
+        for nonce in ended:
+            del self.claims[nonce]
+        refuse("conflict", self.in_way(agent, items_of(op), at, min(waits, default=LAST)))
         self.grant(op, at, unattended=False)
         self._check_deadlock(agent, at)
         return "granted"

@@ -12,7 +12,7 @@ from git_coord.crypto.record import seal
 from git_coord.domain.announcements import Receipt, ReceiptEntry
 from git_coord.domain.ids import Oid
 from git_coord.domain.merkle import hash_object
-from git_coord.domain.statements import to_bytes
+from git_coord.domain.statements import Claim, to_bytes
 from git_coord.errors import CoordError, Kind
 from git_coord.service import claims, membership, takeover
 from git_coord.service.claiming import Wanted, submit_claim
@@ -20,6 +20,8 @@ from git_coord.service.gates import Looked
 from git_coord.service.here import note_here
 from git_coord.service.leases import remember
 from git_coord.service.ledger import view
+from git_coord.service.operations import operation
+from git_coord.service.place import submit
 from git_coord.service.presence import Wish, set_presence
 from git_coord.service.requests import flat_commit
 from git_coord.service.selection import everything
@@ -464,3 +466,25 @@ def test_a_holder_that_slept_is_told_when_it_wakes(held: list[Desk]) -> None:
     gone = remember(awake, view(awake)[0])
     assert [each.token for each in gone] == [1]
     assert alpha.forward()[-1] == 'lost: #1 a.txt, b.txt, taken over by beta 0 s ago, "alpha silent since noon"'
+
+
+def queue(desk: Desk, name: str) -> None:
+    """Stand in the queue for a file."""
+    fields = {"items": (item(name),), "purpose": "", "lease": "standard", "ttl": TTL, "stamps": None, "base": NOBODY}
+    until = desk.clock.now() + 900
+    coord = desk.coord()
+    submit(coord, lambda seq: operation(coord, Claim, seq, not_after=None, wait_until=until, **fields))
+
+
+def test_a_takeover_that_waiters_keep_off_places_nothing_and_the_first_of_them_may(held: list[Desk]) -> None:
+    _, beta, gamma = held
+    wait(beta, TTL + SKEW + 1)
+    queue(beta, "a.txt")
+    queue(gamma, "a.txt")
+    look(gamma, "a.txt")
+    before = gamma.state().counters.ops
+    with pytest.raises(CoordError) as caught:
+        take(gamma, "a.txt")
+    assert trouble(caught.value) == ("conflict", "beta waits for a.txt, and comes before who is new")
+    assert gamma.state().counters.ops == before
+    assert take(beta, "a.txt").claim.holder == "beta"

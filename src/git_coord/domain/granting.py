@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from .changing import changed, cut, given, queued, unqueued
-from .ids import Agent, Token
+from .ids import Agent, Nonce, Token
 from .obstacles import blocking, conflicts, cycle, obstacles
 from .outcome import Change, Done, Granted, Outcome, Queued, Queueing, Refusal, Refused, Served
 from .state import LiveClaim, State, Waiter
@@ -45,9 +46,20 @@ def takeover(state: State, op: Takeover) -> Outcome:
             return Refused(state, reason)
     taken = tuple(Change(state.claims[seen.claim], None) for seen in op.claims)
     freed = changed(state, taken)
-    if found := obstacles(freed, op.agent, op.items, op.at):
+    place = place_in_queue(state, op.agent, {seen.claim for seen in op.claims})
+    if found := obstacles(freed, op.agent, op.items, op.at, place):
         return Refused(state, Refusal.CONFLICT, found)
     return _granted(state, op, taken, freed)
+
+
+def place_in_queue(state: State, agent: Agent, ended: Collection[Nonce]) -> int | None:
+    """Return the place at which an agent waits for one of these claims; None, behind all, when it does not.
+
+    Else two that wait for an agent that is gone would keep each other, and everybody, from taking over.
+    """
+    mine = [waiter for waiter in state.waiting.values() if waiter.agent == agent]
+    waits = [w.queue for w in mine if any(c.claim.op in ended for c in conflicts(state, w.agent, w.op.items))]
+    return min(waits, default=None)
 
 
 def _unfit(state: State, op: Claim | Takeover) -> Refused | None:

@@ -6,8 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from git_coord.domain.changing import changed
+from git_coord.domain.granting import place_in_queue
 from git_coord.domain.items import Intent, Item, ItemKind, show_name
-from git_coord.domain.ledger import Granted, Outcome, Refusal, Refused, conflicts
+from git_coord.domain.ledger import Change, Granted, Outcome, Refusal, Refused, conflicts
+from git_coord.domain.obstacles import obstacles
 from git_coord.domain.state import LiveClaim
 from git_coord.domain.statements import Takeover
 from git_coord.domain.timestamps import format_stamp
@@ -177,6 +180,7 @@ def take_over(coord: Coord, wanted: Wanted, looks: Sequence[Looked], reason: str
     """
     check_ttl(coord, wanted.ttl)
     refuse_blocked(coord, wanted.items)
+    _check_queue(coord, wanted, looks)
     drawn: list[Takeover] = []
 
     def make(seq: int) -> Takeover:
@@ -191,6 +195,17 @@ def take_over(coord: Coord, wanted: Wanted, looks: Sequence[Looked], reason: str
     except UnreachableError as trouble:
         raise cancelled(coord, trouble) from None
     return _taken(coord, submitted.outcome, wanted, looks)
+
+
+def _check_queue(coord: Coord, wanted: Wanted, looks: Sequence[Looked]) -> None:
+    """Stop before publishing what the ledger would refuse: each try would stand in it for ever."""
+    state, me = coord.known.state, coord.me.agent
+    freed = changed(
+        state, [Change(state.claims[each.claim.op], None) for each in looks if each.claim.op in state.claims]
+    )
+    place = place_in_queue(state, me, {each.claim.op for each in looks})
+    if found := obstacles(freed, me, wanted.items, coord.clock.now(), place):
+        raise _overtaken(coord, wanted, Refused(state, Refusal.CONFLICT, found))
 
 
 def _taken(coord: Coord, outcome: Outcome | None, wanted: Wanted, looks: Sequence[Looked]) -> TakenOver:
