@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -68,7 +69,6 @@ def lived(lab: Lab) -> list[Part]:
     for name in AGENTS:
         writer.run("git", "coord", "init", "--agent", name, check=True)
     reader.run("git", "coord", "init", "--agent", "reader", check=True)
-    fresh.git("config", "coord.agent", "reader")
     warm = [Repo(clone.path, {**clone.env, "PYTHONDONTWRITEBYTECODE": ""}) for clone in (reader, fresh)]
     begun = int(time.time()) - HOURS * 3600
     return [_half_day(lab, hub, writer, *warm, begun + part * HOURS * 3600 // PARTS) for part in range(PARTS)]
@@ -80,16 +80,19 @@ def _half_day(lab: Lab, hub: Repo, writer: Repo, reader: Repo, fresh: Repo, sinc
     writer.git("push", "-q", str(hub.path), f"{LEDGER}:{LEDGER}")
     writer.run("git", "coord", "gc", "--now", "--agent", "agent-00", check=True)
     reader.run("git", "coord", "sync", check=True)
-    times = lab.interleave({"first": lambda: _first(lab, fresh), "next": lambda: _sync(reader)}, rounds=2, warmups=0)
+    times = lab.interleave(
+        {"first": lambda: _first(lab, hub, fresh), "next": lambda: _sync(reader)}, rounds=2, warmups=0
+    )
     refs = [line for line in hub.git("for-each-ref", "--format=%(refname)").splitlines() if "/coord/" in line]
     reached = hub.git("rev-list", "--objects", "--no-object-names", LEDGER, "--glob=refs/coord/presence/*")
     return Part(len(refs), len(reached.split()), min(times["first"]), min(times["next"]))
 
 
-def _first(lab: Lab, fresh: Repo) -> None:
-    found = fresh.git("for-each-ref", "--format=%(refname)", "refs/coord", "refs/coord-local", "refs/coord-remote")
-    for ref in found.split():
-        fresh.git("update-ref", "-d", ref)
+def _first(lab: Lab, hub: Repo, fresh: Repo) -> None:
+    # A new clone, and not by hard links: objects of epochs that the hub keeps no longer would be verified too.
+    shutil.rmtree(fresh.path)
+    hub.git("clone", "-q", "--no-local", str(hub.path), str(fresh.path))
+    fresh.git("config", "coord.agent", "reader")
     with lab.timed():
         _sync(fresh)
 

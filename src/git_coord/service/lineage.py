@@ -52,8 +52,8 @@ def is_continued_by(store: Store, head: Oid, commit: Oid) -> bool:
     if found is None:
         return False
     header = found.data.partition(b"\n\n")[0].split(b"\n")
-    if f"parent {head}".encode("ascii") in header:
-        return True
+    if any(line.startswith(b"parent ") for line in header):
+        return f"parent {head}".encode("ascii") in header
     begun = begun_by(store, commit)
     return begun is not None and begun.old == head
 
