@@ -26,6 +26,7 @@ from tests.helpers import Repo, new_repo
 from .stress import CONFLICT, at_once, enlist
 
 OURS, MOVERS, PUBLISHERS = 10, 5, 5
+LOST = 4
 PACES = ("git-coord whoami", "true", "git-coord -h")
 """What plain git waits for before its swap, a round each: as long as our commands take to start, or for nothing."""
 PATH = "contended.txt"
@@ -107,7 +108,8 @@ def test_one_of_twenty_processes_wins_each_round_and_nothing_is_lost(tmp_path: P
         raw = [(each, prepared(each, ledger=True)) for each in movers]
         raw += [(each, prepared(each, ledger=False)) for each in publishers]
         at_once([*(now.ours(each) for each in ours), *(now.raw(each, *swap) for each, swap in raw)])
-        ours[0].run("git-coord", "sync", check=True)
+        done = ours[0].run("git-coord", "sync")
+        assert done.code in (0, LOST), done  # a publisher's request that nobody helped yet is refused only now
         check_round(ours[0], now, old, {name_of(each) for each in publishers})
 
 
