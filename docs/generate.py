@@ -141,9 +141,9 @@ SHAPES = {
     ),
     "watch": (
         'a line an event: {"id", "kind", "at", "agent", "message", "cursor"}; of claims also "token", "items", '
-        '"purpose", "by", "reason", "holders", "position"; of presence "state", "before", "advice", "timeout", "note", '
-        '"task", "will"; of posts "post", "status", "text", "to", "claim", "taken_by", "taker_says"; of a rejected '
-        'ledger "commit", "next"'
+        '"purpose", "by", "reason", "holders", "position"; of waits "since", "until"; of blocked tasks "tasks", '
+        '"reason", "blocked_by"; of presence "state", "before", "advice", "timeout", "note", "task", "will"; of posts '
+        '"post", "status", "text", "to", "claim", "taken_by", "taker_says"; of a rejected ledger "commit", "next"'
     ),
     "a claim that waits for a branch": 'the fields of CLAIM, and "landed": {"commit", "branch", "waits_for"}',
     "settled, of sync": '{"token", "agent", "paths", "commit", "branch", "waits_for"}',

@@ -229,6 +229,17 @@ def test_a_ledger_that_is_not_believed_is_an_event(trio: tuple[Repo, Repo, Repo]
         assert running.end()[0] == 0
 
 
+def test_tasks_that_are_blocked_and_lifted_are_events(alone: Repo) -> None:
+    alone.coord_json("block", "task:E-1", "-m", "broken build")
+    alone.coord_json("unblock", "task:E-1")
+    out = alone.coord("watch", "--json", "--once", "--since", "2").out
+    found = [json.loads(line) for line in out.splitlines()]
+    assert [(event["kind"], event["message"], event["tasks"]) for event in found] == [
+        ("task.blocked", "alpha blocks task:E-1", ["task:E-1"]),
+        ("task.unblocked", "alpha unblocks task:E-1", ["task:E-1"]),
+    ]
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
 def test_a_signal_ends_it_without_a_word_too_much(alone: Repo, number: signal.Signals, code: int) -> None:
     with watch(alone) as running:

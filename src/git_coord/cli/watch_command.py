@@ -54,7 +54,7 @@ def command(
     as_json: bool,
     agent: str | None,
 ) -> int:
-    """Stream what happens: claims granted, queued, refused, released, broken, taken and stale; presence; posts.
+    """Stream what happens: to claims and those who wait for them, blocked tasks, presence, posts.
 
     One line an event, with --json one object. What happens in this clone shows at once, the rest when the remote is
     asked. Each event has an id that stays the same when it is reported again; --exec also gets it as

@@ -11,18 +11,23 @@ from git_coord.domain.fields import path
 from git_coord.domain.ids import Agent
 from git_coord.domain.items import Item, show_name
 from git_coord.domain.message import describe
-from git_coord.domain.outcome import Change, Outcome, Queued, Refused
-from git_coord.domain.state import LiveClaim
-from git_coord.domain.statements import Operation
+from git_coord.domain.outcome import Change, Done, Outcome, Queued, Refused
+from git_coord.domain.state import LiveClaim, Waiter
+from git_coord.domain.statements import BlockTasks, Operation
+from git_coord.domain.timestamps import format_stamp
 
 KINDS = (
     "claim.granted",
     "claim.queued",
     "claim.refused",
+    "claim.timed_out",
+    "claim.cancelled",
     "claim.released",
     "claim.broken",
     "claim.taken",
     "claim.stale",
+    "task.blocked",
+    "task.unblocked",
     "presence.changed",
     "post.changed",
     "ledger.rejected",
@@ -43,7 +48,7 @@ class Event(NamedTuple):
 
 
 def ledger_events(placed: Placed, position: int) -> Iterator[Event]:
-    """Yield what an operation at a position did to claims; the id is the position and which event of it."""
+    """Yield what an operation at a position did to claims and tasks; the id is the position and which event of it."""
     op, outcome = placed.sealed.op, placed.outcome
     if outcome is None:
         return
@@ -56,6 +61,10 @@ _Told = tuple[str, Agent, str, dict[str, Any]]
 
 def _told(op: Operation, outcome: Outcome) -> Iterator[_Told]:
     line = describe(op, outcome)
+    for waiter in outcome.queueing.dropped:  # before the operation acts
+        yield _timed_out(waiter)
+    if isinstance(outcome, Done):
+        yield from _left(op, outcome, line)
     if isinstance(op, Claim | Takeover) and isinstance(outcome, Refused | Queued):
         in_the_way = {conflict.claim.holder for conflict in outcome.conflicts}
         told = _items(op.items) | {"holders": sorted(in_the_way), "purpose": op.purpose}
@@ -72,6 +81,34 @@ def _told(op: Operation, outcome: Outcome) -> Iterator[_Told]:
             _granted(op, served.claim, line),
             _claim(served.claim) | {"by": op.agent},
         )
+
+
+def _left(op: Operation, done: Done, line: str) -> Iterator[_Told]:
+    """Yield what is no claim: a wait that was given up, tasks that nobody may begin, and those that may be again."""
+    if done.left is not None:
+        # Who waits to the end cancels then, and may do so within the last second.
+        is_over = op.at >= (done.left.op.wait_until or 0)
+        yield _timed_out(done.left) if is_over else ("claim.cancelled", op.agent, line, _waited(done.left))
+    if isinstance(op, BlockTasks):
+        yield "task.blocked", op.agent, line, {"tasks": _tasks(op.tasks), "reason": op.reason}
+    for block in done.lifted:
+        told = {"tasks": _tasks(block.tasks), "reason": getattr(op, "reason", None), "blocked_by": block.agent}
+        yield "task.unblocked", op.agent, line, told
+
+
+def _timed_out(waiter: Waiter) -> _Told:
+    text = f"{waiter.agent} waited in vain for {names(list(waiter.op.items))}"
+    return "claim.timed_out", waiter.agent, text, _waited(waiter)
+
+
+def _tasks(names: Sequence[str]) -> list[str]:
+    return [f"task:{name}" for name in names]
+
+
+def _waited(waiter: Waiter) -> dict[str, Any]:
+    op = waiter.op
+    until = format_stamp(op.wait_until or op.at)
+    return {"purpose": op.purpose, "since": format_stamp(op.at), "until": until, **_items(op.items)}
 
 
 def _apart(changes: tuple[Change, ...]) -> Iterator[Change]:
