@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from tests.cli.test_beats import is_fresh, make_late
 from tests.cli.words import said
 from tests.helpers import Repo
 from tests.watch.test_sinks import Receiver
@@ -240,6 +241,53 @@ def test_tasks_that_are_blocked_and_lifted_are_events(alone: Repo) -> None:
     ]
 
 
+@contextmanager
+def harness() -> Iterator[subprocess.Popen[bytes]]:
+    """Yield a program that works as an agent, until it is killed."""
+    with subprocess.Popen(["sleep", "600"]) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def test_a_watch_keeps_claims_alive_while_the_process_lives_for_which_it_beats(pair: tuple[Repo, Repo]) -> None:
+    alpha, beta = pair
+    alpha.coord_json("claim", "a")
+    make_late(alpha)
+    before = alpha.rev("refs/coord/presence/alpha")
+    with harness() as program, watch(alpha, "--json", "--beat-for", str(program.pid)) as running:
+        running.began()
+        while not is_fresh(alpha):
+            assert running.process.poll() is None
+        beta.coord_json("presence")
+        assert beta.rev("refs/coord-remote/presence/alpha") == alpha.rev("refs/coord/presence/alpha") != before
+        program.kill()  # and nobody waits for it yet
+        assert running.process.wait(SECONDS) == 0
+        running.until(lambda watch: watch.err.endswith(b"the process to beat for has ended, and so does this watch\n"))
+
+
+def test_a_watch_that_was_left_running_keeps_no_claim_alive(pair: tuple[Repo, Repo]) -> None:
+    alpha, beta = pair
+    alpha.coord_json("claim", "a")
+    with watch(alpha, "--json", "--interval", "1s") as running:
+        running.began()
+        make_late(alpha)
+        beta.coord_json("claim", "b")
+        running.until(lambda watch: bool(watch.events("claim.granted")))
+        assert not is_fresh(alpha)
+
+
+def test_without_a_remote_a_beat_is_a_line_in_a_file(alone: Repo) -> None:
+    alone.coord_json("claim", "a")
+    with watch(alone, "--beat-for", str(os.getpid())) as running:
+        running.began()
+        make_late(alone)
+        while not is_fresh(alone):
+            assert running.process.poll() is None
+        assert running.end()[0] == 0
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
 def test_a_signal_ends_it_without_a_word_too_much(alone: Repo, number: signal.Signals, code: int) -> None:
     with watch(alone) as running:
@@ -272,11 +320,17 @@ def test_it_ends_when_the_time_is_over(alone: Repo) -> None:
         (["--webhook", "file:///etc/passwd"], "--webhook takes an http or https address"),
         (["--interval", "9s"], "--interval is 9 s; hosts advise at least 10 s between requests"),
         (["--timeout", "soon"], "--timeout is 'soon', not a duration like 90s, 30m or 2h"),
+        (["--beat-for", "1"], "--once ends at once, and beats for nobody: take --beat-for or --once"),
     ],
 )
 def test_what_cannot_be_watched_is_wrong_usage(alone: Repo, options: list[str], message: str) -> None:
     alone.git("remote", "add", "origin", "ssh://example.invalid/x")
     assert alone.coord_json("watch", "--once", *options, code=2)["message"] == message
+
+
+def test_a_process_that_is_not_there_cannot_be_beaten_for(alone: Repo) -> None:
+    done = alone.coord("watch", "--beat-for", "2147483647")
+    assert (done.code, done.err.splitlines()[0]) == (2, "git coord: there is no process 2147483647 to beat for")
 
 
 def test_words_of_others_are_escaped(alone: Repo) -> None:

@@ -23,7 +23,9 @@ offline = click.option("--offline", is_flag=True, help="Do without the remote: h
 local = click.option("--local", "is_local", is_flag=True, help="Answer from the local picture, however old it is.")
 
 
-def means(as_json: bool, agent: str | None, *, offline: bool = False, tells: bool = True) -> tuple[App, Output]:
+def means(
+    as_json: bool, agent: str | None, *, offline: bool = False, tells: bool = True, long_lived: bool = False
+) -> tuple[App, Output]:
     """Open the repository around the current directory for one command, which `tells` the agent of unread posts."""
     if agent is not None and not is_agent(agent):
         raise CoordError(
@@ -35,7 +37,7 @@ def means(as_json: bool, agent: str | None, *, offline: bool = False, tells: boo
     if output.host is not None:
         app = output.host.open(agent, notice)
     else:
-        app = open_app(_here(), os.environ, agent=agent, offline=offline, notice=notice)
+        app = open_app(_here(), os.environ, agent=agent, offline=offline, notice=notice, long_lived=long_lived)
     app.coord.progress = output.progress
     if app.config.get("coord.repo") is not None:
         alive(app.coord)

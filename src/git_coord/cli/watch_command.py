@@ -16,6 +16,7 @@ from git_coord.app.patience import is_near
 from git_coord.errors import CoordError, Kind
 from git_coord.service.cursor import Cursor, decode
 from git_coord.watch.loop import Plan, Watch
+from git_coord.watch.pulse import Pulse
 from git_coord.watch.sinks import Command, Lines, Sink, Webhook
 
 from . import options, render
@@ -42,6 +43,13 @@ class _TerminatedError(BaseException):
 )
 @click.option("--timeout", callback=options.duration, metavar="DUR", help="End after this long.")
 @click.option("--once", "is_once", is_flag=True, help="Report what is new and end.")
+@click.option(
+    "--beat-for",
+    "pid",
+    type=click.IntRange(1, 2**31 - 1),
+    metavar="PID",
+    help="Be the agent's sign of life until PID ends.",
+)
 @options.common
 def command(
     since: str | None,
@@ -51,6 +59,7 @@ def command(
     interval: int | None,
     timeout: int | None,
     is_once: bool,
+    pid: int | None,
     as_json: bool,
     agent: str | None,
 ) -> int:
@@ -59,13 +68,18 @@ def command(
     One line an event, with --json one object. What happens in this clone shows at once, the rest when the remote is
     asked. Each event has an id that stays the same when it is reported again; --exec also gets it as
     GIT_COORD_EVENT_ID, with GIT_COORD_EVENT_KIND.
+
+    A watch keeps no claim alive unless it is told for how long: --beat-for $PPID, the program that works as this agent.
     """
-    app, output = options.means(as_json, agent, tells=False)
+    if is_once and pid is not None:
+        raise CoordError(Kind.USAGE, "--once ends at once, and beats for nobody: take --beat-for or --once")
+    app, output = options.means(as_json, agent, tells=False, long_lived=not is_once)
     plan = Plan(_interval(app, interval), timeout, is_once)
     cursor = _cursor(since, cursor_file)
     sinks = _sinks(app, output, line, webhook)
+    pulse = None if pid is None else Pulse(app, pid)
     with _until_terminated():
-        Watch(app, plan, sinks, _keeper(cursor_file)).run(cursor)
+        Watch(app, plan, sinks, _keeper(cursor_file), pulse).run(cursor)
     return 0
 
 

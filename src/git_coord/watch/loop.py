@@ -16,6 +16,7 @@ from git_coord.service.follow import Follower, watched_refs
 from git_coord.service.ledger import open_ledger
 from git_coord.service.remote_ledger import ROSTER_FAMILIES, fetch_and_adopt
 
+from .pulse import Pulse
 from .sinks import Sink, UndeliveredError
 
 POLL_SECONDS = 1.0
@@ -40,13 +41,16 @@ class Plan:
 class Watch:
     """One watch of one repository."""
 
-    def __init__(self, app: App, plan: Plan, sinks: Sequence[Sink], save: Callable[[str], None]) -> None:
-        """Take what it needs; `save` is called with each new cursor."""
+    def __init__(
+        self, app: App, plan: Plan, sinks: Sequence[Sink], save: Callable[[str], None], pulse: Pulse | None = None
+    ) -> None:
+        """Take what it needs; `save` is called with each new cursor, without a `pulse` it is no sign of life."""
         self._coord = app.coord
         self._app = app
         self._plan = plan
         self._sinks = sinks
         self._save = save
+        self._pulse = pulse
         self._saved = ""
         self._due = self._look_due = 0.0
         self._pause = plan.interval
@@ -55,19 +59,29 @@ class Watch:
         self._refs: dict[Any, Any] = {}
 
     def run(self, cursor: Cursor | None) -> None:
-        """Watch until the time is over; a signal or a closed pipe ends it at once, with nothing lost."""
+        """Watch until its time is over; a signal, a closed pipe, or the end of whom it beats for lose nothing."""
         end = None if self._plan.timeout is None else self._coord.clock.monotonic() + self._plan.timeout
         self._refresh()
         follower = Follower(self._coord, cursor)
         self._keep(follower.cursor)
         self._announce(follower)
-        while True:
+        while self._is_wanted():
             self._hand_on(follower)
             left = self._plan.poll if end is None else min(self._plan.poll, end - self._coord.clock.monotonic())
             if self._plan.is_once or left <= 0:
                 return
             self._coord.clock.sleep(left)
             self._refresh()
+
+    def _is_wanted(self) -> bool:
+        """Beat for whom it may concern; tell whether that one lives still."""
+        if self._pulse is None:
+            return True
+        if not self._pulse.is_alive():
+            self._coord.notice("the process to beat for has ended, and so does this watch")
+            return False
+        self._pulse.turn()
+        return True
 
     def _announce(self, follower: Follower) -> None:
         where = (
@@ -166,6 +180,8 @@ class Watch:
                     self._coord.notice(f"{trouble}; trying again, nothing is lost")
                 is_told, pause = True, min(LONGEST_PAUSE, pause * 2)
                 self._coord.clock.sleep(pause)
+                if not self._is_wanted():
+                    raise CoordError(Kind.UNKNOWN, f"{trouble}; the event is reported again next time") from None
 
     def _keep(self, cursor: Cursor) -> None:
         word = encode(cursor)
