@@ -145,27 +145,6 @@ def test_a_list_of_servers_made_by_us_is_gone_again_afterwards(repo: Repo, name:
     assert not (repo.path / SERVERS[name][0]).exists()
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_doctor_feeds_the_command_a_denial_and_an_allowance(repo: Repo, name: str) -> None:
-    assert repo.coord("adapter", "doctor", name).code == 1
-    assert repo.coord("adapter", "install", name).code == 0
-    found = repo.coord_json("adapter", "doctor", name)["findings"]
-    assert [(one["what"], one["text"]) for one in found if one["what"] in ("denies", "allows")] == [
-        ("denies", "a held file"),
-        ("allows", "a free file"),
-    ]
-
-
-def test_the_doctor_says_when_the_command_cannot_start(repo: Repo) -> None:
-    assert repo.coord("adapter", "install", "claude-code").code == 0
-    program = shutil.which("git-coord", path=repo.env["PATH"])
-    assert program is not None
-    bare = repo.with_env(PATH="/usr/bin:/bin")
-    done = bare.run(program, "adapter", "doctor", "claude-code")
-    assert done.code == 1
-    assert "bad  runs       git-coord cannot be run" in done.out
-
-
 HOST = """
 import plugin from "./.opencode/plugins/git-coord.js"
 const hooks = await plugin.server({ directory: process.cwd() })

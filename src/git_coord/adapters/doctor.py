@@ -1,36 +1,26 @@
-"""Whether an installed hook really denies and allows: its very command is run against a repository made for that."""
+"""Whether a tool's hooks are there, are run, and really deny and allow.
+
+Versions and trust are read as the tool records them; the hook's very command is run against a repository made for that.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from git_coord.app import App
 
+from . import trust, versions
 from .entries import PLUGIN, PRE, TOOLS, command
-from .install import is_current, is_installed
+from .findings import Finding, unsure, well, wrong
+from .install import is_closed, is_current, is_installed, place
 
 SECONDS = 60
-PROGRAMS = {
-    "claude-code": "claude",
-    "codex": "codex",
-    "gemini": "gemini",
-    "cursor": "cursor-agent",
-    "opencode": "opencode",
-}
-ADVICE = {
-    "claude-code": "hooks run once the folder is trusted; --closed needs 2.1.295",
-    "codex": "approve the hooks in /hooks; linked worktrees read the main checkout's file",
-    "gemini": "a git-coord that is gone denies every edit here: uninstall first",
-    "cursor": "an open window may need a new session",
-    "opencode": "if git-coord is gone, edits pass",
-}
+NEXT = "git coord doctor"
 CALLS = {
     "claude-code": {"tool_name": "Edit", "tool_input": {"file_path": "@"}},
     "codex": {
@@ -44,41 +34,17 @@ CALLS = {
 """A call of each tool that edits `@`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing looked at."""
-
-    what: str
-    is_well: bool
-    text: str
-
-
 def examine(app: App, name: str, *, is_user: bool) -> list[Finding]:
     """Look at a tool's installation; what is not installed is one finding."""
     if not is_installed(app, name, is_user=is_user):
-        return [Finding("installed", False, f"no; next: git coord adapter install {name}")]
-    findings = [Finding("installed", True, "yes")]
+        return [wrong("installed", "no", f"git coord adapter install {name}{' --user' if is_user else ''}")]
+    findings = [well("installed", place(app, name, is_user=is_user))]
     if name != PLUGIN and not is_current(app, TOOLS[name], is_user=is_user):
-        findings.append(
-            Finding("entries", False, f"not as this version writes them; next: git coord adapter install {name}")
-        )
-    findings.append(_version(PROGRAMS[name], app.env))
+        findings.append(wrong("entries", "not as this version writes them", f"git coord adapter install {name}"))
+    findings += versions.look(name, app.env, is_closed=is_closed(app, name, is_user=is_user))
+    findings += trust.look(app, name, is_user=is_user)
     with tempfile.TemporaryDirectory(prefix="git-coord-doctor-") as folder:
-        findings += _trial(name, Path(folder), app.env)
-    return [*findings, Finding("note", True, ADVICE[name])]
-
-
-def _version(program: str, env: Mapping[str, str]) -> Finding:
-    found = shutil.which(program, path=env.get("PATH"))
-    if found is None:
-        return Finding("program", True, f"{program} is not on PATH here")
-    try:
-        done = subprocess.run(
-            [found, "--version"], capture_output=True, timeout=10, check=False, stdin=subprocess.DEVNULL
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return Finding("program", True, f"{program} does not tell its version")
-    return Finding("program", True, done.stdout.decode("utf-8", "replace").strip()[:80])
+        return [*findings, *_trial(name, Path(folder), app.env)]
 
 
 def _trial(name: str, folder: Path, outer: Mapping[str, str]) -> list[Finding]:
@@ -97,17 +63,18 @@ def _trial(name: str, folder: Path, outer: Mapping[str, str]) -> list[Finding]:
         try:
             done = subprocess.run(step, cwd=cwd, env=env, capture_output=True, timeout=SECONDS, check=False)
         except (OSError, subprocess.TimeoutExpired) as trouble:
-            return [Finding("runs", False, f"{step[0]} cannot be run: {trouble}; is it on the tool's PATH?")]
+            return [wrong("runs", f"{step[0]} cannot be run: {trouble}", f"put {step[0]} on the PATH of {name}")]
         if done.returncode:
             words = done.stderr.decode("utf-8", "replace").strip().splitlines()
-            return [Finding("trial", False, f"{' '.join(step[:3])}: {words[-1] if words else done.returncode}")]
+            said = words[-1] if words else f"exit {done.returncode}"
+            return [unsure("trial", f"{' '.join(step[:3])}: {said}", NEXT)]
     env["GIT_COORD_AGENT"] = "other"
     denied, allowed = (_asks(name, path, top, env) for path in ("held.txt", "free.txt"))
     return [
-        Finding("denies", "held by holder" in denied, "a held file" if "held by holder" in denied else _said(denied)),
-        Finding(
-            "allows", "held by" not in allowed and '"deny' not in allowed.replace('"deny": false', ""), "a free file"
-        ),
+        well("denies", "a held file") if "held by holder" in denied else wrong("denies", _said(denied), NEXT),
+        wrong("allows", f"a free file is denied: {allowed[:200]}", NEXT)
+        if "held by" in allowed or '"deny' in allowed.replace('"deny": false', "")
+        else well("allows", "a free file"),
     ]
 
 

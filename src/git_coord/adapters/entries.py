@@ -31,7 +31,7 @@ class Tool:
     """What else the file must have at its top."""
 
     def path(self, top: str, home: str, *, is_user: bool) -> str:
-        """Return the configuration file of a project, or of the user."""
+        """Return the configuration file of a project, or of the user, whose folder for this tool is `home`."""
         return os.path.join(home, self.user) if is_user else os.path.join(top, self.project)
 
     def entries(self, *, closed: bool) -> dict[str, list[Json]]:
@@ -78,7 +78,7 @@ TOOLS = {
         Tool(
             "claude-code",
             ".claude/settings.json",
-            ".claude/settings.json",
+            "settings.json",
             (
                 ("PreToolUse", PRE, _CLAUDE_TOOLS),
                 ("PostToolUse", POST, _CLAUDE_TOOLS),
@@ -92,7 +92,7 @@ TOOLS = {
         Tool(
             "codex",
             ".codex/hooks.json",
-            ".codex/hooks.json",
+            "hooks.json",
             (
                 ("PreToolUse", PRE, _CODEX_TOOLS),
                 ("PostToolUse", POST, _CODEX_TOOLS),
@@ -106,7 +106,7 @@ TOOLS = {
         Tool(
             "gemini",
             ".gemini/settings.json",
-            ".gemini/settings.json",
+            "settings.json",
             (
                 ("BeforeTool", PRE, _GEMINI_TOOLS),
                 ("AfterTool", POST, _GEMINI_TOOLS),
@@ -120,7 +120,7 @@ TOOLS = {
         Tool(
             "cursor",
             ".cursor/hooks.json",
-            ".cursor/hooks.json",
+            "hooks.json",
             (
                 ("preToolUse", PRE, "Write|Delete|Shell"),
                 ("postToolUse", POST, "Shell"),
@@ -137,7 +137,7 @@ TOOLS = {
 }
 PLUGIN = "opencode"
 PLUGIN_PROJECT = ".opencode/plugins/git-coord.js"
-PLUGIN_USER = ".config/opencode/plugins/git-coord.js"
+PLUGIN_USER = "plugins/git-coord.js"
 NAMES = (*TOOLS, PLUGIN)
 CLOSES = ("claude-code", "cursor")
 """Tools that can be told to deny when the hook itself fails."""

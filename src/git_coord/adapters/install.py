@@ -9,8 +9,9 @@ from pathlib import Path
 from git_coord.app import App
 from git_coord.errors import CoordError, Kind
 
-from .entries import PLUGIN, PLUGIN_PROJECT, PLUGIN_USER, TOOLS, Tool
+from .entries import CLOSES, PLUGIN, PLUGIN_PROJECT, PLUGIN_USER, TOOLS, Tool
 from .files import backup_name, read, write
+from .homes import folder
 from .merge import dump, has_ours, load, with_ours, without_ours
 
 PLUGIN_MARK = b"git-coord plugin"
@@ -29,7 +30,7 @@ def place(app: App, name: str, *, is_user: bool) -> str:
     top = app.location.top
     if top is None and not is_user:
         raise CoordError(Kind.ERROR, "there is no worktree here", next=f"git coord adapter install {name} --user")
-    home = app.env.get("HOME") or os.path.expanduser("~")
+    home = folder(name, app.env)
     if name == PLUGIN:
         return os.path.join(home, PLUGIN_USER) if is_user else os.path.join(top or "", PLUGIN_PROJECT)
     return TOOLS[name].path(top or "", home, is_user=is_user)
@@ -112,6 +113,12 @@ def is_current(app: App, tool: Tool, *, is_user: bool) -> bool:
     path = place(app, tool.name, is_user=is_user)
     found = load(read(path), path)
     return any(with_ours(found, tool, closed=closed) is found for closed in (False, True))
+
+
+def is_closed(app: App, name: str, *, is_user: bool) -> bool:
+    """Tell whether the hooks are to deny when they fail themselves."""
+    path = place(app, name, is_user=is_user)
+    return name in CLOSES and with_ours(found := load(read(path), path), TOOLS[name], closed=True) is found
 
 
 def plugin() -> bytes:

@@ -10,6 +10,7 @@ from git_coord.app import App
 from git_coord.errors import CoordError, Kind
 
 from .files import backup_name, read, write
+from .homes import folder
 from .merge import dump
 
 NAME = "git-coord"
@@ -18,7 +19,7 @@ _TOML = '[mcp_servers.git-coord]\ncommand = "git-coord"\nargs = ["mcp"]\n'
 
 
 class Listed(NamedTuple):
-    """Where a tool lists its servers: project's and user's file, the key, our entry; no key for TOML."""
+    """Where a tool lists its servers: the project's file, one in the user's folder, key, entry; TOML has no key."""
 
     project: str
     user: str | None
@@ -28,12 +29,12 @@ class Listed(NamedTuple):
 
 LISTS = {
     "claude-code": Listed(".mcp.json", None, "mcpServers", _PLAIN),
-    "codex": Listed(".codex/config.toml", ".codex/config.toml", "", {}),
-    "gemini": Listed(".gemini/settings.json", ".gemini/settings.json", "mcpServers", {**_PLAIN, "timeout": 30_000}),
-    "cursor": Listed(".cursor/mcp.json", ".cursor/mcp.json", "mcpServers", _PLAIN),
+    "codex": Listed(".codex/config.toml", "config.toml", "", {}),
+    "gemini": Listed(".gemini/settings.json", "settings.json", "mcpServers", {**_PLAIN, "timeout": 30_000}),
+    "cursor": Listed(".cursor/mcp.json", "mcp.json", "mcpServers", _PLAIN),
     "opencode": Listed(
         "opencode.json",
-        ".config/opencode/opencode.json",
+        "opencode.json",
         "mcp",
         {"type": "local", "command": ["git-coord", "mcp"], "enabled": True},
     ),
@@ -42,7 +43,7 @@ LISTS = {
 
 def place(app: App, tool: str, *, is_user: bool) -> str | None:
     """Return the file that lists a tool's servers; None where we know of none, or there is no worktree."""
-    listed, home = LISTS[tool], app.env.get("HOME") or os.path.expanduser("~")
+    listed, home = LISTS[tool], folder(tool, app.env)
     if is_user:
         return os.path.join(home, listed.user) if listed.user else None
     return os.path.join(app.location.top, listed.project) if app.location.top else None

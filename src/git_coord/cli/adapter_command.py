@@ -7,6 +7,8 @@ import os
 import click
 
 from git_coord.adapters import entries, install, servers
+from git_coord.adapters.findings import Finding
+from git_coord.domain.text import escape_for_display
 from git_coord.errors import CoordError, Kind
 
 from . import options
@@ -51,7 +53,10 @@ def install_hooks(
     else:
         output.lines([f"server  {server}"] if server else [])
         output.lines(
-            [f"{'hooks' if done.is_changed else 'already'}   {done.path}", f"next    git coord adapter doctor {tool}"]
+            [
+                f"{'hooks' if done.is_changed else 'already'}   {done.path}",
+                f"next    git coord adapter doctor {tool}{' --user' if is_user else ''}",
+            ]
         )
     return 0
 
@@ -101,18 +106,27 @@ def status(as_json: bool, agent: str | None) -> int:
 @user
 @options.common
 def doctor(tool: str, is_user: bool, as_json: bool, agent: str | None) -> int:
-    """Run a tool's hook against a held and a free file; exit 1 when it does not deny the one and allow the other."""
+    """Look whether a tool runs our hooks: version, trust, and the hook itself against a held and a free file.
+
+    Each line is ok, a problem, or unknown, which is what cannot be read from here; exit 1 when there is a problem.
+    """
     from git_coord.adapters.doctor import examine
+    from git_coord.adapters.findings import State
 
     app, output = options.means(as_json, agent)
     found = examine(app, tool, is_user=is_user)
-    is_well = all(finding.is_well for finding in found)
+    is_well = all(one.state is not State.PROBLEM for one in found)
     if output.is_json:
-        rows = [{"what": one.what, "well": one.is_well, "text": one.text} for one in found]
+        rows = [{"what": one.what, "state": one.state, "text": one.text, "next": one.next} for one in found]
         output.object({"tool": tool, "findings": rows}, ok=is_well)
     else:
-        output.lines([f"{'ok' if one.is_well else 'bad':4} {one.what:10} {one.text}" for one in found])
+        output.lines([_line(one) for one in found])
     return 0 if is_well else Kind.ERROR.exit_status
+
+
+def _line(one: Finding) -> str:
+    step = f"; next: {one.next}" if one.next else ""
+    return escape_for_display(f"{one.state:8} {one.what:9} {one.text}{step}")
 
 
 @command.command("instructions", context_settings=options.HELP)
