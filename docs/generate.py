@@ -59,11 +59,15 @@ SETTINGS = (
         "What an edit hook does about a file that nobody holds: local (default: claims it here, a sync confirms it), "
         "confirmed (waits for the remote), off (only checks).",
     ),
-    ("coord.autoRelease", "When an edit hook's claims are given back: stop (default: the turn's end), edit (at once)."),
+    (
+        "coord.autoRelease",
+        "When edit hooks give back what they claimed: stop (default: the turn's end), edit (at once), end (see onEnd).",
+    ),
     ("coord.subagents", "apart: each subagent of a coding agent's session is an agent of its own."),
     (
-        "coord.mcpOnDisconnect",
-        "What becomes of claims made through mcp when its client is gone: release, keep, or will (default).",
+        "coord.onEnd",
+        "What becomes of claims made by edit hooks, or through mcp, when the session or the connection ends: release "
+        "(default of the hooks), keep, will (default of mcp: keep, and say offline), handover:AGENT.",
     ),
     ("coord.refPrefix", "Where the refs are on the remote; refs/heads/coord for hosts that take only branches."),
 )

@@ -37,7 +37,15 @@ class ClaudeCode:
 
     def end(self) -> None:
         """End the turn, then the session."""
+        self.end_turn()
+        self.end_session()
+
+    def end_turn(self) -> None:
+        """End the turn."""
         self._run("Stop", "", stop_hook_active=False)
+
+    def end_session(self) -> None:
+        """End the session."""
         self._run("SessionEnd", "other", reason="other")
 
     def _run(self, event: str, subject: str, **payload: Any) -> list[Completed]:

@@ -36,7 +36,7 @@ DISCONNECTS = [("release", 1, "offline"), ("keep", 2, "online"), ("will", 2, "of
 @pytest.mark.parametrize(("how", "held", "state"), DISCONNECTS)
 def test_what_happens_on_disconnect_is_as_configured(alone: Repo, how: str, held: int, state: str) -> None:
     alone.coord_json("claim", "before")
-    alone.git("config", "coord.mcpOnDisconnect", how)
+    alone.git("config", "coord.onEnd", how)
     server = Server(alone)
     assert server.ask("claim_files", files=["a"])["ok"] is True
     assert server.end()[0] == 0
@@ -49,16 +49,44 @@ def test_what_happens_on_disconnect_is_as_configured(alone: Repo, how: str, held
 
 
 def test_the_option_counts_before_the_setting_and_a_wrong_setting_is_said(alone: Repo) -> None:
-    alone.git("config", "coord.mcpOnDisconnect", "burn")
+    alone.git("config", "coord.onEnd", "burn")
     one, two = Server(alone), Server(alone, "--on-disconnect", "release")
     assert one.ask("claim_files", files=["a"])["ok"] is True
     assert two.ask("claim_files", files=["b"])["ok"] is True
     code, _, err = one.end()
     assert code == 0
-    assert b"coord.mcpOnDisconnect is 'burn', not release, keep or will" in err
+    assert b"coord.onEnd is 'burn', not release, keep, will or handover:AGENT" in err
     # Side by side, each gives back only what was claimed through it.
     assert two.end()[0] == 0
     assert _claims(alone) == [["a"]]
+
+
+def test_claims_are_handed_over_and_an_agent_never_hands_over_to_itself(alone: Repo) -> None:
+    alone.coord_json("claim", "before")
+    one = Server(alone, "--on-disconnect", "handover:beta")
+    assert one.ask("claim_files", files=["a"])["ok"] is True
+    assert one.ask("claim_files", files=["b"], agent="beta")["ok"] is True
+    assert one.end()[0] == 0
+    shown = alone.coord_json("status", "--local")["claims"]
+    assert {claim["agent"]: [item["path"] for item in claim["items"]] for claim in shown} == {
+        "alpha": ["before"],
+        "beta": ["a"],
+    }
+
+
+def test_what_cannot_be_handed_over_is_kept_and_said(alone: Repo) -> None:
+    alone.git("config", "coord.onEnd", "handover:nobody")
+    server = Server(alone)
+    assert server.ask("claim_files", files=["a"])["ok"] is True
+    code, _, err = server.end()
+    assert code == 0
+    assert b"no agent nobody has joined" in err
+    assert _claims(alone) == [["a"]]
+    alpha = next(each for each in alone.coord_json("status", "--local")["agents"] if each["agent"] == "alpha")
+    assert (alpha["state"], alpha["note"]) == ("offline", "disconnected, holds #1 until the lease ends")
+    wrong = alone.coord("mcp", "--on-disconnect", "handover:")
+    assert (wrong.code, wrong.out) == (2, "")
+    assert "'handover:' is not release, keep, will or handover:AGENT" in wrong.err
 
 
 def test_a_last_will_is_what_others_are_told_then(alone: Repo) -> None:

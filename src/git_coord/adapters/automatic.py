@@ -8,6 +8,7 @@ from git_coord.app import App
 from git_coord.domain.ids import Nonce, is_nonce
 from git_coord.domain.items import Intent, Item, ItemKind
 from git_coord.domain.lease import CLASSES
+from git_coord.domain.state import LiveClaim
 from git_coord.domain.text import escape_for_display, is_clean_line
 from git_coord.service import claims
 from git_coord.service.claims import ClaimGranted, ClaimRefused, Wanted
@@ -72,10 +73,20 @@ def _nonces(data: bytes | None) -> set[Nonce]:
     return {Nonce(word) for word in (data or b"").decode("ascii", "replace").split() if is_nonce(word)}
 
 
+def held_automatically(app: App) -> list[LiveClaim]:
+    """Return the claims that this agent's hooks made and that it holds."""
+    mine, state = automatic(app), view(app.coord)[0]
+    return [claim for claim in state.held_by(app.coord.me.agent) if claim.op in mine]
+
+
+def forget(app: App) -> None:
+    """Forget which claims this agent's hooks made."""
+    app.coord.files.remove(_record(app))
+
+
 def give_back(app: App, reason: str, *, only: Sequence[str] | None = None) -> list[str]:
     """Release what the hooks claimed (`only`: of these paths) without waiting for a remote; return the paths."""
-    mine, state = automatic(app), view(app.coord)[0]
-    held = [claim for claim in state.held_by(app.coord.me.agent) if claim.op in mine]
+    held = held_automatically(app)
     if only is not None:
         held = [claim for claim in held if all(item.name in only for _, item in claim.live())]
     if held:
@@ -83,7 +94,7 @@ def give_back(app: App, reason: str, *, only: Sequence[str] | None = None) -> li
         app.refresh_snapshot()
         start_sync(app)
     if only is None:
-        app.coord.files.remove(_record(app))
+        forget(app)
     return [item.name for claim in held for _, item in claim.live()]
 
 

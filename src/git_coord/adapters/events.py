@@ -139,8 +139,7 @@ def _begin(tool: str, call: Call) -> Answer:
 
 
 def _end(tool: str, call: Call, *, is_over: bool) -> Answer:
-    """Give back what the hooks claimed; at the end of the session its name and its worktree are free again."""
-    from .automatic import give_back
+    """Leave as configured; at the end of the session its name and its worktree are free again, whatever went wrong."""
     from .before import session_key
     from .identity import leave, open_as
 
@@ -150,11 +149,16 @@ def _end(tool: str, call: Call, *, is_over: bool) -> Answer:
         return Answer("{}" if tool in ("cursor", "opencode") else "")
     key = session_key(tool, call, view)
     app = open_as(place, key, view.settings.get("coord.agent") or "", notice=[])
-    if app is not None and app.coord.identity is not None:
-        from git_coord.service.ledger import open_ledger
+    words = ""
+    try:
+        if app is not None and app.coord.identity is not None:
+            from git_coord.service.ledger import open_ledger
 
-        open_ledger(app.coord)
-        give_back(app, "the session has ended" if is_over else "the turn has ended")
-    if is_over:
-        leave(place, key)
-    return Answer("{}" if tool in ("cursor", "opencode") else "")
+            from .ending import end_session, end_turn
+
+            open_ledger(app.coord)
+            words = (end_session if is_over else end_turn)(app)
+    finally:
+        if is_over:
+            leave(place, key)
+    return Answer("{}" if tool in ("cursor", "opencode") else "", words)

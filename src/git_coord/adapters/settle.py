@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Sequence
+from contextlib import suppress
 
 from git_coord.app import App, open_app
 from git_coord.domain.chain import Placed
@@ -37,6 +38,16 @@ def run() -> int:
             return _exchange(open_app(os.getcwd(), os.environ))
     except Timeout:
         return 0
+
+
+def depart() -> int:
+    """Let others see that a session has ended; what it did before is exchanged first."""
+    from git_coord.service.heartbeat import push_beat
+
+    run()
+    with suppress(CoordError):  # a remote that does not answer learns it later
+        push_beat(open_app(os.getcwd(), os.environ).coord)
+    return 0
 
 
 def join(tool: str, key: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,17 +12,29 @@ from git_coord.errors import CoordError, Kind
 from . import options
 from .output import Output
 
-WHEN_GONE = ("release", "keep", "will")
+if TYPE_CHECKING:
+    from git_coord.app.leaving import Leaving
+
+
+def _leaving(_context: click.Context, _parameter: click.Parameter, text: str | None) -> Leaving | None:
+    from git_coord.app.leaving import WORDS, parse
+
+    found = parse(text) if text is not None else None
+    if text is not None and found is None:
+        raise click.BadParameter(f"{text!r} is not {WORDS}")
+    return found
 
 
 @click.command("mcp", context_settings=options.HELP)
 @click.option(
     "--on-disconnect",
-    type=click.Choice(WHEN_GONE),
-    help="What becomes of the claims made through it: released, kept, or kept and said (will, the default).",
+    metavar="HOW",
+    callback=_leaving,
+    help="What becomes of the claims made through it: release, keep, will (the default: keep, and say so), or "
+    "handover:AGENT.",
 )
 @options.common
-def command(on_disconnect: str | None, as_json: bool, agent: str | None) -> int:
+def command(on_disconnect: Leaving | None, as_json: bool, agent: str | None) -> int:
     """Serve a coding agent over the Model Context Protocol, on standard input and output.
 
     Its tools are these commands, with the same answers. Each call works in the repository that its workspace or files

@@ -16,6 +16,7 @@ import anyio.from_thread
 import anyio.to_thread
 
 from git_coord.app import App
+from git_coord.app.leaving import Leaving
 from git_coord.domain.ids import Agent, Nonce
 from git_coord.service.leases import afterwards
 
@@ -99,7 +100,7 @@ class Connection:
     """What one client does here. Repositories are kept opened between its calls, but chosen anew for each."""
 
     def __init__(
-        self, asking: Asking, env: Mapping[str, str], *, agent: str | None, on_disconnect: str | None, run: Nonce
+        self, asking: Asking, env: Mapping[str, str], *, agent: str | None, on_disconnect: Leaving | None, run: Nonce
     ) -> None:
         """Begin; `run` names everything that is claimed through this connection."""
         self.workspaces = Workspaces(env)

@@ -16,6 +16,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.subscriptions import InMemorySubscriptionBus, ResourceUpdated
 
 from git_coord import __version__
+from git_coord.app.leaving import Leaving
 from git_coord.app.root import new_nonce
 from git_coord.clock import SystemClock
 
@@ -43,7 +44,7 @@ def build(
     env: Mapping[str, str],
     *,
     agent: str | None = None,
-    on_disconnect: str | None = None,
+    on_disconnect: Leaving | None = None,
     log: Callable[[str], None] = lambda _text: None,
     connected: Callable[[Connection], None] = lambda _connection: None,
 ) -> MCPServer[Connection]:
@@ -103,7 +104,7 @@ def serve(
     env: Mapping[str, str],
     *,
     agent: str | None,
-    on_disconnect: str | None,
+    on_disconnect: Leaving | None,
     log: Callable[[str], None],
 ) -> int:
     """Serve one client on standard input and output until it is gone; returns the exit status."""

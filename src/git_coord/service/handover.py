@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from git_coord.domain.ids import Agent
@@ -15,6 +16,7 @@ from .claiming import refused
 from .context import Coord
 from .operations import operation, require_membership
 from .place import UnreachableError, submit
+from .requests import publish
 from .selection import Selection
 
 
@@ -44,6 +46,20 @@ def hand_over(coord: Coord, selection: Selection, to: Agent, reason: str) -> lis
     return done
 
 
+def hand_over_here(coord: Coord, selection: Selection, to: Agent, reason: str) -> None:
+    """Hand over without waiting: a sync carries it out, and what is refused then stays with the giver.
+
+    Raises CoordError as `hand_over` does, for what can be known in this clone.
+    """
+    if coord.remote is None:
+        hand_over(coord, selection, to, reason)
+        return
+    require_membership(coord)
+    check_receiver(coord, to)
+    for claim, positions in selection.claims:
+        publish(coord, _statement(coord, claim, positions, to, reason), coord.own_signer)
+
+
 def check_receiver(coord: Coord, to: Agent) -> None:
     """Raise CoordError when nothing can be handed over to this agent."""
     if to == coord.me.agent:
@@ -62,13 +78,8 @@ def _with_done(trouble: CoordError, done: list[HandedOver]) -> CoordError:
 
 
 def _hand_over(coord: Coord, claim: LiveClaim, positions: tuple[int, ...] | None, to: Agent, reason: str) -> HandedOver:
-    targets = (Target(claim.op, positions),)
-
-    def make(seq: int) -> Release:
-        return operation(coord, Release, seq, targets=targets, reason=reason, to=to)
-
     try:
-        outcome = submit(coord, make).outcome
+        outcome = submit(coord, _statement(coord, claim, positions, to, reason)).outcome
     except UnreachableError as trouble:
         coord.notice(f"pending: {trouble.message}; the next sync carries it out")
         return HandedOver(Change(claim, claim), None)
@@ -76,6 +87,14 @@ def _hand_over(coord: Coord, claim: LiveClaim, positions: tuple[int, ...] | None
         left, made = outcome.changes
         return HandedOver(left, made.after, outcome.queueing.served)
     raise _refused(outcome, claim, to)
+
+
+def _statement(
+    coord: Coord, claim: LiveClaim, positions: tuple[int, ...] | None, to: Agent, reason: str
+) -> Callable[[int], Release]:
+    """Return what makes the statement with a `seq`."""
+    targets = (Target(claim.op, positions),)
+    return lambda seq: operation(coord, Release, seq, targets=targets, reason=reason, to=to)
 
 
 def _refused(outcome: Outcome | None, claim: LiveClaim, to: Agent) -> CoordError:
