@@ -138,6 +138,47 @@ def test_an_offline_release_is_pending_and_the_next_sync_carries_it_out(trio: tu
     assert [claim["agent"] for claim in alpha.coord_json("status")["claims"]] == ["beta"]
 
 
+def test_a_renewal_without_an_answer_is_exit_five_and_says_how_long_the_claim_is_good(
+    trio: tuple[Repo, Repo, Repo],
+) -> None:
+    hub, alpha, _ = trio
+    alpha.coord_json("claim", "a")
+    alpha.coord_json("claim", "b")
+    hub.path.rename(hub.path.with_name("gone"))
+    code, out, err = said(alpha.coord("renew", "--all"))
+    pending, *rest = err.splitlines()
+    assert (code, out, pending.startswith("git coord: pending: origin: ")) == (5, "", True)
+    assert rest == [
+        "git coord: the renewal is not confirmed by origin; without it #1 and 1 more are good until <time>",
+        "next   git coord sync",
+    ]
+    answer = alpha.coord_json("renew", "a", code=5)
+    assert (answer["code"], answer["confirmed"], answer["next"]) == ("unknown", False, "git coord sync")
+    assert answer["message"].startswith("the renewal is not confirmed by origin; without it #1 is good until ")
+    assert alpha.coord_json("renew", "a", "--offline")["confirmed"] is False
+
+
+def test_renewals_of_the_same_claims_do_not_pile_up(trio: tuple[Repo, Repo, Repo]) -> None:
+    hub, alpha, _ = trio
+    alpha.coord_json("claim", "a")
+    alpha.coord_json("claim", "b")
+    hub.path.rename(hub.path.with_name("gone"))
+
+    def pending() -> list[str]:
+        return alpha.git("ls-tree", "--name-only", "refs/coord/requests/alpha").splitlines()
+
+    for ttl in ("1h", "2h", "3h"):
+        assert alpha.coord("renew", "#1", "--ttl", ttl).code == 5
+    assert len(pending()) == 1
+    assert alpha.coord("renew", "--all", "--ttl", "4h").code == 5
+    assert len(pending()) == 2
+    hub.path.with_name("gone").rename(hub.path)
+    code, out, err = said(alpha.coord("sync"))
+    placed = ["placed   alpha renews #1", "placed   alpha renews #1 #2"]
+    assert (code, out.splitlines()[:-1], err) == (0, placed, "")
+    assert [claim["ttl"] for claim in alpha.coord_json("status")["claims"]] == [14400, 14400]
+
+
 def test_nothing_held_is_said_with_exit_four(alone: Repo) -> None:
     done = alone.coord("release", "--all")
     assert said(done) == (4, "", "git coord: alpha holds nothing\nnext   git coord status\n")

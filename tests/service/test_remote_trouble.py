@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import pytest
-from tests.service.scene import Desk, Scene, item, trouble
+from tests.service.scene import Desk, Scene, item, selected, trouble
 
 from git_coord.domain.ledger import Refusal, Refused
 from git_coord.errors import CoordError, Kind
+from git_coord.service import claims
 from git_coord.service.claims import ClaimRefused
 from git_coord.service.ledger import view
 from git_coord.service.query import check
@@ -169,6 +170,25 @@ def test_a_release_without_an_answer_is_pending_and_carried_out_by_the_next_sync
     assert beta.granted("a.txt").is_confirmed is True
     alpha.sync()
     assert alpha.holdings() == {"a.txt": "beta"}
+
+
+def test_a_renewal_replaces_one_that_is_pending_and_nothing_is_said_to_be_lost(scene: Scene) -> None:
+    (alpha,) = scene.joined("alpha")
+    claim = alpha.granted("a.txt").claim
+
+    def renew() -> bool:
+        coord = alpha.coord()
+        return claims.renew(coord, selected(coord, "a.txt"), None, {claim.op: claim.pins}, None).is_confirmed
+
+    away(alpha)
+    assert not renew()
+    assert alpha.forward() == ["pending: no answer from origin; the next sync carries it out"]
+    away(alpha, False)
+    scene.clock.sleep(5)
+    before = alpha.state().counters.ops
+    assert renew()
+    assert (alpha.forward(), alpha.state().counters.ops) == ([], before + 1)
+    assert alpha.state().claims[claim.op].renewed == scene.clock.now()
 
 
 def test_a_claim_placed_by_a_pending_request_of_another_is_refused_for_good(scene: Scene) -> None:

@@ -8,10 +8,13 @@ from git_coord.app import App
 from git_coord.domain.ids import Nonce, Oid
 from git_coord.domain.items import ItemKind
 from git_coord.domain.lease import CLASSES
+from git_coord.domain.timestamps import format_stamp
+from git_coord.errors import CoordError, Kind
 from git_coord.service import claims, selection
+from git_coord.service.leases import own_leases
 from git_coord.service.ledger import open_ledger
 
-from . import options, resources
+from . import options, render, resources
 from .claim_command import stamps_of
 from .release_command import select, tell
 
@@ -36,14 +39,35 @@ def command(
     as_json: bool,
     agent: str | None,
 ) -> int:
-    """Renew claims: the lease starts again now, and files are pinned to their content of now."""
+    """Renew claims: the lease starts again now, and files are pinned to their content of now.
+
+    Without an answer from the remote it is pending, exit 5, and the next sync carries it out; --offline is content with
+    that. Renewed again meanwhile, the later one stands.
+    """
     app, output = options.means(as_json, agent, offline=offline)
     open_ledger(app.coord)
     chosen = select(app, list(resource), globs, is_all)
     name = None if lease is None and ttl is None else (lease or "standard", ttl or CLASSES[lease or "standard"])
     done = claims.renew(app.coord, chosen, name, pins_of(app, chosen), stamps_of(stamps))
     app.refresh_snapshot()
+    if not done.is_confirmed and app.coord.settings.offline != "allow":
+        raise _unconfirmed(app, chosen)
     return tell(app, output, "renewed", done)
+
+
+def _unconfirmed(app: App, chosen: selection.Selection) -> CoordError:
+    """Return what there is to say of a renewal that is pending: until when the claims are good without it."""
+    meant = {claim.op for claim, _ in chosen.claims}
+    until = [own.until for own in own_leases(app.coord, app.coord.known.state) if own.claim.op in meant]
+    good = f"; without it {_tokens(chosen)} good until {render.clock_time(min(until), app.coord.clock.now())}"
+    data = {"confirmed": False, "lease_until": format_stamp(min(until)) if until else None}
+    text = f"the renewal is not confirmed by {app.remote_name}{good if until else ''}"
+    return CoordError(Kind.UNKNOWN, text, next="git coord sync", data=data)
+
+
+def _tokens(chosen: selection.Selection) -> str:
+    first, *others = (f"#{claim.token}" for claim, _ in chosen.claims)
+    return f"{first} and {len(others)} more are" if others else f"{first} is"
 
 
 def pins_of(app: App, chosen: selection.Selection) -> dict[Nonce, tuple[Oid | None, ...]]:

@@ -68,7 +68,7 @@ class Coord:
     outcomes: dict[OpId, Placed] = field(default_factory=dict)
     """What became of operations seen being placed."""
     given_up: set[OpId] = field(default_factory=set)
-    """Pending operations that this command said are lost."""
+    """Pending operations that this command said are lost, or replaced."""
     opened: dict[Oid, Sealed | None] = field(default_factory=dict)
     """Requests and operations opened by this process, by blob id; None for what cannot be believed."""
     remembered: Remembered = field(init=False)

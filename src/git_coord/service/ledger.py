@@ -207,12 +207,13 @@ def take_extension(coord: Coord, made: Extension) -> None:
 def candidates(coord: Coord, extra: Iterable[Sealed] = ()) -> list[Sealed]:
     """Return every pending operation this clone can see: its own agents', and with a remote the fetched ones.
 
-    Of the acting agent only what can be placed: it may decide that a blocked operation of its own is given up.
+    Not those that this command gave up. Of the acting agent only what can be placed: it may decide that a blocked
+    operation of its own is given up.
     """
     found = list(pending(coord, read_requests(coord, fetched=False)))
     if coord.remote is not None:
         found += pending(coord, read_requests(coord, fetched=True))
-    distinct = {sealed.id: sealed for sealed in (*found, *extra)}
+    distinct = {sealed.id: sealed for sealed in (*found, *extra) if sealed.id not in coord.given_up}
     me = coord.identity.agent if coord.identity else None
     mine = [sealed for sealed in distinct.values() if sealed.op.agent == me]
     return [sealed for sealed in distinct.values() if sealed.op.agent != me] + without_blockers(coord, mine)

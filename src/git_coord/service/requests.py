@@ -11,7 +11,7 @@ from git_coord.domain.chain import AUTHOR, Head, Sealed
 from git_coord.domain.ids import Agent, Oid
 from git_coord.domain.merkle import GitObject, Tree, hash_object, parse_tree
 from git_coord.domain.placing import MAX_PLACED, fault
-from git_coord.domain.statements import CLAIM_LIMIT, Join, Operation
+from git_coord.domain.statements import CLAIM_LIMIT, Join, Operation, Renew
 from git_coord.domain.timestamps import format_stamp
 from git_coord.errors import CoordError, Kind
 from git_coord.store import refnames
@@ -150,7 +150,7 @@ def draft(coord: Coord, make: Callable[[int], Operation], signer: Signer, reques
     record = hash_object("blob", sealed.record, coord.store.algorithm)
     # What this process signed it need not verify: that would import all of `cryptography` for every claim.
     coord.opened[record.oid] = sealed
-    names = {_name(seq): oid for seq, oid in _carried_on(coord, mine, there).items()}
+    names = {_name(seq): oid for seq, oid in _carried_on(coord, mine, there, sealed.op).items()}
     parent = mine.value if mine and coord.settings.keeps_history else None
     commit, objects = flat_commit(coord, names | {_name(sealed.op.seq): record.oid}, sealed.op.at, parent)
     ref = refnames.owned(Family.REQUESTS, coord.me.agent)
@@ -223,23 +223,35 @@ def without_blockers(coord: Coord, operations: Sequence[Sealed]) -> list[Sealed]
     return kept
 
 
-def _carried_on(coord: Coord, mine: Request | None, there: Request | None) -> dict[int, Oid]:
+def _carried_on(coord: Coord, mine: Request | None, there: Request | None, new: Operation) -> dict[int, Oid]:
     """Return what the agent's next request commit still holds: all that is pending and blocks nothing; says the rest.
 
     That includes what another clone of the agent has published there, which a push would otherwise take away. What is
-    dated ahead of this clock would be overtaken by the operation that is published now: nobody would ever place it.
+    dated ahead of this clock would be overtaken by the `new` operation: nobody would ever place it. A renewal is
+    replaced by a new one of the same claims, so that they do not pile up while the remote gives no answer.
     """
     own = _own_there(coord, there)
     theirs = {seq: oid for seq, oid in there.blobs.items() if seq in own} if there else {}
     blobs = theirs | (mine.blobs if mine else {})
     believed = [sealed for oid in blobs.values() if (sealed := coord.opened.get(oid))]
+    replaced = [sealed for sealed in believed if _replaces(new, sealed.op)]
+    coord.given_up.update(sealed.id for sealed in replaced)  # which is nothing to talk about
+    believed = [sealed for sealed in believed if sealed not in replaced]
     ahead = {sealed.op.seq for sealed in believed} - {s.op.seq for s in in_time(coord, believed)}
     blocking = {sealed.op.seq for sealed in believed} - {s.op.seq for s in without_blockers(coord, believed)}
     for sealed in believed:
         if sealed.op.seq in ahead | blocking:
             is_ahead = sealed.op.seq in ahead
             coord.give_up(sealed, f"dated {format_stamp(sealed.op.at)}" if is_ahead else "not placeable any more")
-    return {seq: oid for seq, oid in sorted(blobs.items()) if seq not in ahead | blocking}
+    left = ahead | blocking | {sealed.op.seq for sealed in replaced}
+    return {seq: oid for seq, oid in sorted(blobs.items()) if seq not in left}
+
+
+def _replaces(new: Operation, old: Operation) -> bool:
+    """Tell whether a renewal makes an earlier one of exactly the same claims needless: each is complete in itself."""
+    if not (isinstance(new, Renew) and isinstance(old, Renew)) or old.seq >= new.seq:
+        return False
+    return {renewal.claim for renewal in old.claims} == {renewal.claim for renewal in new.claims}
 
 
 def withdraw(coord: Coord, sealed: Sealed) -> None:
