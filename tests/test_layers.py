@@ -14,16 +14,17 @@ SOURCES = read_sources()
 Check = Callable[[list[Source]], list[str]]
 
 # What each layer may import of ours, itself apart. A name covers what is below it; `.` is the package (its version).
-CORE = ("errors", "clock", "domain")
+CORE = ("errors", "clock", "lean", "domain")
 BELOW_APP = (*CORE, "crypto", "guard", "service", "store.interface", "store.refnames")
-BELOW_FRONT_ENDS = ("errors", "clock", "domain", "guard", "service", "app", ".")
+BELOW_FRONT_ENDS = ("errors", "clock", "lean", "domain", "guard", "service", "app", ".")
 ALLOWED: dict[str, tuple[str, ...]] = {
     "": (),
     "errors": (),
     "clock": (),
-    "process": (),
-    "domain": ("errors",),
-    "crypto": ("errors", "process", "domain.ids"),
+    "lean": (),
+    "process": ("errors", "lean"),
+    "domain": ("errors", "lean"),
+    "crypto": ("errors", "lean", "process", "domain.ids"),
     "store": (*CORE, "process"),
     "guard": (),  # the fast path: not even the errors
     # The snapshot format belongs to the guard, which may import nothing; who moves the claims writes it.

@@ -9,7 +9,8 @@ import select
 import signal
 import time
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+
+from git_coord.lean import NamedTuple
 
 _CHUNK = 1 << 16
 _TICK = 0.05

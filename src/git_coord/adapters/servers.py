@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, NamedTuple
+from typing import Any
 
 from git_coord.app import App
 from git_coord.errors import CoordError, Kind
+from git_coord.lean import NamedTuple
 
 from .files import backup_name, read, write
 from .homes import folder

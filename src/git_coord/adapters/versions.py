@@ -6,9 +6,9 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from git_coord.domain.text import escape_for_display
+from git_coord.lean import NamedTuple
 
 from .findings import Finding, unsure, well, wrong
 

@@ -6,11 +6,12 @@ import os
 import time
 from collections.abc import Sequence
 from shlex import quote
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from git_coord.domain.durations import show_age
 from git_coord.domain.text import escape_for_display
 from git_coord.errors import CoordError
+from git_coord.lean import NamedTuple
 
 if TYPE_CHECKING:
     from git_coord.hooks.judge import Judgement, Obstacle

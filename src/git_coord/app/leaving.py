@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from git_coord.domain.ids import Agent, is_agent
 from git_coord.errors import CoordError, Kind
+from git_coord.lean import NamedTuple
 from git_coord.service.leases import is_shown, remember
 from git_coord.service.ledger import view
 from git_coord.service.presence import Wish, own_record, set_presence

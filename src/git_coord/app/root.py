@@ -34,7 +34,7 @@ SIGN_SECONDS = 20
 SESSION_FILE = "session"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class App:
     """One command's means; front ends take what they need from here and nowhere else."""
 

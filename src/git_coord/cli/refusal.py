@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from git_coord.app import App
 from git_coord.domain.items import Intent, Item
 from git_coord.domain.ledger import Conflict
 from git_coord.domain.state import LiveClaim
 from git_coord.errors import Kind
+from git_coord.lean import NamedTuple
 
 from . import render
 from .output import Output

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from git_coord.lean import NamedTuple
 
 from ..domain.ids import KeyText
 from .sshsig import NAMESPACE, decode_armor

@@ -10,7 +10,8 @@ from __future__ import annotations
 import binascii
 from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import NamedTuple
+
+from git_coord.lean import NamedTuple
 
 from ..domain.ids import KeyText
 from .wire import Reader, string, untrusted

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from git_coord.errors import CoordError, Kind
+from git_coord.lean import NamedTuple, frozen
 
 from . import fields
 from .envelope import CLAIM_LIMIT, Statement, build, load_object
@@ -62,7 +62,7 @@ class Announcement(Statement):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+@frozen
 class Presence(Announcement):
     """A heartbeat: sent at `at`, good for `ttl` seconds; `since` is when the state began.
 
@@ -110,7 +110,7 @@ _POST = record(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+@frozen
 class Posts(Announcement):
     """All posts of an agent; only the author's key signs it, so only the author edits."""
 
@@ -130,7 +130,7 @@ _RECEIPT = record(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+@frozen
 class Receipt(Announcement):
     """What an agent committed while the ledger stood at each entry's `head`."""
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+
+from git_coord.lean import NamedTuple
 
 from . import layout, message
 from .ids import Agent, KeyText, Nonce, Oid

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from git_coord.lean import frozen
 
 from . import fields
 from .envelope import CLAIM_LIMIT, Operation
@@ -29,7 +29,7 @@ from .terms import (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+@frozen
 class Claim(Operation):
     """Ask for items, all or none; `ttl` in seconds, `stamps` None keeps those of the items replaced.
 
@@ -58,7 +58,7 @@ class Claim(Operation):
     wait_until: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+@frozen
 class Renew(Operation):
     """Renew the lease, pins and stamps of claims; complete in itself, since a second one replaces the first."""
 
@@ -74,7 +74,7 @@ class Renew(Operation):
     ttl: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+@frozen
 class Release(Operation):
     """Give claims back, whole or in part; or one of them `to` another agent."""
 
@@ -92,7 +92,7 @@ class Release(Operation):
     to: Agent | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+@frozen
 class Takeover(Operation):
     """Claim items by superseding the claims of holders who are gone; `claims` is what was seen of each."""
 
@@ -118,7 +118,7 @@ class Takeover(Operation):
     ttl: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+@frozen
 class Break(Operation):
     """Free somebody's claims without taking them; signed by a policy key."""
 
@@ -129,7 +129,7 @@ class Break(Operation):
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+@frozen
 class Settle(Operation):
     """End claims whose work was seen in the branch they wait for; `commit` is where that branch was."""
 
@@ -140,7 +140,7 @@ class Settle(Operation):
     commit: Oid
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+@frozen
 class Cancel(Operation):
     """Undo whatever became of an own operation: free what it was granted; it never restores."""
 

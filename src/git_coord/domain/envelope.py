@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 from git_coord.errors import CoordError, Kind
+from git_coord.lean import Frozen, frozen
 
 from . import canonical, fields
 from .fields import Field, optional
@@ -29,8 +29,8 @@ COMMON: dict[str, Field] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Statement:
+@frozen
+class Statement(Frozen):
     """What every statement has; `at` is in seconds since the epoch, `head` the newest ledger commit its author knew."""
 
     KIND: ClassVar[str]
@@ -45,18 +45,8 @@ class Statement:
     nonce: Nonce
     head: Oid | None
 
-    # Written once here: generated for each of fifteen kinds they would cost every command 4 ms.
-    def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and isinstance(other, Statement) and self._values() == other._values()
-
     def __hash__(self) -> int:
         return hash((self.agent, self.nonce))
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._values().items())})"
-
-    def _values(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in COMMON | self.FIELDS}
 
 
 class Operation(Statement):

@@ -10,7 +10,9 @@ import base64
 import binascii
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
+
+from git_coord.lean import NamedTuple
 
 from . import ids
 from .canonical import MAX_INTEGER

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 from ..errors import CoordError, Kind
+from ..lean import NamedTuple
 from .glob import check_glob
 from .glob_part import is_wild
 from .ids import Oid, is_oid
@@ -43,8 +43,7 @@ class Intent(Enum):
     EDIT = "edit"
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """One claimed thing. The name is canonical; bytes of it that are not UTF-8 are held as `surrogateescape` does."""
 
     kind: ItemKind

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
+
+from git_coord.lean import frozen
 
 from . import fields
 from .envelope import Operation
@@ -12,7 +13,7 @@ from .ids import KeyText, Nonce, Oid
 from .terms import TTL, Listed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+@frozen
 class Policy(Operation):
     """Who may do what; the first one is the root of the ledger and fixes `fold` and `skew` (seconds) for ever."""
 
@@ -37,7 +38,7 @@ class Policy(Operation):
     void: tuple[Oid, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+@frozen
 class Join(Operation):
     """Bind a name to a key and a session."""
 
@@ -55,7 +56,7 @@ class Rejoin(Operation):
     FIELDS: ClassVar[dict[str, Field]] = {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+@frozen
 class Rotate(Operation):
     """Replace the agent's key; `proof` is the new key's signature (SSHSIG, base64) over `rotation_challenge`."""
 
@@ -65,7 +66,7 @@ class Rotate(Operation):
     proof: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+@frozen
 class BlockTasks(Operation):
     """Say that tasks cannot be worked on; nobody can claim them, or what is below them, until that is lifted."""
 
@@ -75,7 +76,7 @@ class BlockTasks(Operation):
     tasks: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+@frozen
 class Unblock(Operation):
     """Lift blocks, one's own or anybody's."""
 
@@ -85,7 +86,7 @@ class Unblock(Operation):
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+@frozen
 class Checkpoint(Operation):
     """Begin the epoch of this number on the state after the ledger commit `old`; `root` is the first ledger's.
 

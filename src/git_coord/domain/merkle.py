@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 from git_coord.errors import CoordError, Kind
+from git_coord.lean import NamedTuple
 
 from .digest import new as digest_of
 from .ids import Oid

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import NamedTuple
+
+from git_coord.lean import NamedTuple
 
 from .ids import Agent
 from .items import Item

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
+
+from git_coord.lean import Frozen, NamedTuple, frozen
 
 from .fold import Fold
 from .ids import Agent, KeyText, Nonce, Oid, Session, Token
@@ -122,8 +122,8 @@ class Epoch(NamedTuple):
     root: Oid
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+@frozen
+class State(Frozen):
     """The ledger at one position; `index` is derived from `claims`, `asked` from `waiting` (in queue order)."""
 
     policy: Policy

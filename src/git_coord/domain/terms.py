@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from git_coord.lean import NamedTuple
 
 from . import fields
 from .fields import bounded, many, optional, record, unique

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple
+
+from git_coord.lean import NamedTuple
 
 from .announcements import ReceiptEntry
 from .ids import Agent, Oid

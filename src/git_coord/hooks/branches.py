@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from shlex import quote
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from git_coord.domain.items import Intent, Item, ItemKind
 from git_coord.domain.text import escape_for_display
+from git_coord.lean import NamedTuple
 
 from .breaches import clock_time
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from git_coord.domain.ids import Agent
 from git_coord.domain.items import Item
 from git_coord.domain.state import ItemKey, LiveClaim, strongest
 from git_coord.domain.team import Reach, Team, entitled
+from git_coord.lean import NamedTuple
 from git_coord.service.query import Held, Picture
 
 

@@ -6,11 +6,12 @@ import re
 import time
 from collections.abc import Sequence
 from shlex import quote
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from git_coord.domain.durations import show_age
 from git_coord.domain.items import ItemKind, show_name
 from git_coord.domain.text import escape_for_display, is_clean_line
+from git_coord.lean import NamedTuple
 
 from .judge import Judgement, Obstacle
 

@@ -6,9 +6,9 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 from git_coord.app import App, key_path, open_app
+from git_coord.lean import NamedTuple
 
 KEPT = 4
 """Idle ones of a folder and agent kept at once, at most: so many calls run side by side without opening again."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from git_coord.domain import chain, layout
 from git_coord.domain.chain import Extension, Head, OpId, Placed, Sealed
@@ -15,6 +14,7 @@ from git_coord.domain.placing import MAX_PLACED, cut_fault, epoch_fault, fault, 
 from git_coord.domain.state import State
 from git_coord.domain.statements import CLAIM_LIMIT, Checkpoint
 from git_coord.errors import CoordError, Kind
+from git_coord.lean import NamedTuple
 from git_coord.store.interface import Store
 
 from .context import Coord

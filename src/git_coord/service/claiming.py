@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import NamedTuple
 
 from git_coord.domain.changing import unqueued
 from git_coord.domain.granting import overdue
@@ -17,6 +16,7 @@ from git_coord.domain.obstacles import obstacles
 from git_coord.domain.state import LiveClaim, State
 from git_coord.domain.statements import Base, Cancel, Claim, Operation, Stamp
 from git_coord.errors import CoordError, Kind
+from git_coord.lean import NamedTuple
 
 from .context import Coord
 from .ledger import view

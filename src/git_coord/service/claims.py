@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from git_coord.domain.ids import Nonce, Oid
 from git_coord.domain.ledger import Change, Done, Outcome, Served
 from git_coord.domain.state import LiveClaim
 from git_coord.domain.statements import Break, Landed, Operation, Release, Renew, Renewal, Stamp, Target
 from git_coord.errors import CoordError, Kind
+from git_coord.lean import NamedTuple
 
 from .claiming import (
     ClaimGranted,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from git_coord.clock import Clock
 from git_coord.crypto.keys import Signer
 from git_coord.domain.chain import Extension, Head, OpId, Placed, Sealed
 from git_coord.domain.ids import Agent, Nonce, Oid, Session
 from git_coord.errors import CoordError, Kind
+from git_coord.lean import NamedTuple
 from git_coord.store.interface import Remote, Store
 
 from .files import CoordFiles
@@ -45,7 +45,7 @@ class Settings(NamedTuple):
     """How much earlier than others the holder takes its own lease for over; nothing without a remote."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Coord:
     """One repository and one agent at work; `head` is the ledger as this process last verified it."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import NamedTuple
 
 from git_coord.domain.fields import path
 from git_coord.domain.ids import Agent
@@ -12,6 +11,7 @@ from git_coord.domain.items import Item, show_name
 from git_coord.domain.ledger import Conflict, Refused
 from git_coord.domain.obstacles import obstacles
 from git_coord.errors import CoordError, Kind
+from git_coord.lean import NamedTuple
 
 
 class Wait(NamedTuple):

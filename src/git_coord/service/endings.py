@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from git_coord.domain.durations import show_age
 from git_coord.domain.ids import Nonce, Oid
@@ -11,6 +11,7 @@ from git_coord.domain.items import Item
 from git_coord.domain.state import LiveClaim
 from git_coord.domain.timestamps import parse_stamp
 from git_coord.errors import CoordError
+from git_coord.lean import NamedTuple
 
 from .adopt import load_head
 from .context import Coord

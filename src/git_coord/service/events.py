@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from git_coord.domain.chain import Placed
 from git_coord.domain.claim_statements import Claim, Takeover
@@ -15,6 +15,7 @@ from git_coord.domain.outcome import Change, Done, Outcome, Queued, Refused
 from git_coord.domain.state import LiveClaim, Waiter
 from git_coord.domain.statements import BlockTasks, Operation
 from git_coord.domain.timestamps import format_stamp
+from git_coord.lean import NamedTuple
 
 KINDS = (
     "claim.granted",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from typing import NamedTuple
+
+from git_coord.lean import NamedTuple
 
 
 class CoordFiles(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from git_coord.domain.announcements import Posts, Presence
 from git_coord.domain.granting import LONG_OVER
@@ -11,6 +10,7 @@ from git_coord.domain.ids import Agent, Oid
 from git_coord.domain.lease import lease_end
 from git_coord.domain.state import LiveClaim
 from git_coord.domain.statements import Evidence
+from git_coord.lean import NamedTuple
 from git_coord.store.refnames import Family
 
 from .announce import read_all

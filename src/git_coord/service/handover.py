@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from git_coord.domain.ids import Agent
 from git_coord.domain.items import show_name
@@ -11,6 +10,7 @@ from git_coord.domain.ledger import Change, Conflict, Done, Outcome, Refusal, Re
 from git_coord.domain.state import LiveClaim
 from git_coord.domain.statements import Release, Target
 from git_coord.errors import CoordError, Kind
+from git_coord.lean import NamedTuple
 
 from .claiming import refused
 from .context import Coord

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from git_coord.domain.canonical import loads
@@ -11,13 +10,13 @@ from git_coord.domain.ids import Agent, Oid
 from git_coord.domain.layout import OPERATIONS
 from git_coord.domain.merkle import parse_tree
 from git_coord.domain.timestamps import parse_stamp
+from git_coord.lean import NamedTuple
 
 from .context import Coord
 from .lineage import lineage
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """One placed operation: the commit, its own time (seconds since the epoch), its author, its line and its reason.
 
     The line is that of the commit's message, which has no free text; the reason is its author's own words.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from git_coord.domain.ids import Oid
 from git_coord.domain.items import ItemKind, is_canonical, normalise_branch
@@ -12,6 +12,7 @@ from git_coord.domain.state import LiveClaim, State
 from git_coord.domain.statements import Landed, LandedPath, Settle
 from git_coord.domain.team import Reach
 from git_coord.errors import CoordError, Kind
+from git_coord.lean import NamedTuple
 
 from .context import Coord
 from .operations import operation

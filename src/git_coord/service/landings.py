@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from git_coord.domain.fields import path
 from git_coord.domain.ids import is_agent, is_oid
@@ -13,6 +13,7 @@ from git_coord.domain.items import ItemKind, is_canonical, show_name
 from git_coord.domain.ledger import Done
 from git_coord.domain.statements import Release
 from git_coord.errors import CoordError, Kind
+from git_coord.lean import NamedTuple
 
 if TYPE_CHECKING:
     from git_coord.domain.chain import OpId, Placed

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from git_coord.domain.durations import show_age
 from git_coord.domain.ids import Nonce, Oid
@@ -11,6 +10,7 @@ from git_coord.domain.items import Item, show_name
 from git_coord.domain.lease import vouched_until, warned_from
 from git_coord.domain.state import LiveClaim, State
 from git_coord.guard import beats as files
+from git_coord.lean import NamedTuple
 
 from .beat import TROUBLE, interval, last_acknowledged, local_beat, note_beat
 from .context import Coord

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from git_coord.crypto.keys import Signer
 from git_coord.domain import chain
@@ -14,6 +13,7 @@ from git_coord.domain.merkle import GitObject
 from git_coord.domain.placing import MAX_PLACED, fault
 from git_coord.domain.statements import Operation
 from git_coord.errors import CoordError, Kind
+from git_coord.lean import NamedTuple
 from git_coord.store import refnames
 from git_coord.store.interface import PushedRef, PushStatus, RefUpdate, Swap
 from git_coord.store.refnames import LEDGER, SEEN

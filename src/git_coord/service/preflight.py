@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from git_coord.domain.items import Item, show_name
 from git_coord.domain.text import escape_for_display
+from git_coord.lean import NamedTuple
 
 from .checkout import neighbours
 from .context import Coord

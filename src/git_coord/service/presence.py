@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from git_coord.domain.announcements import Presence
 from git_coord.domain.ids import Agent
 from git_coord.domain.lease import counting_beat
 from git_coord.domain.state import State
 from git_coord.errors import CoordError, Kind
+from git_coord.lean import NamedTuple
 from git_coord.store.refnames import Family
 
 from .announce import read_all, replace_own

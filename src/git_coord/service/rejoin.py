@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from git_coord.domain.ids import Nonce, Oid
 from git_coord.domain.items import ItemKind, show_name
@@ -13,6 +12,7 @@ from git_coord.domain.lease import warned_from
 from git_coord.domain.obstacles import conflicts
 from git_coord.domain.state import LiveClaim, State, Waiter
 from git_coord.errors import CoordError, Kind
+from git_coord.lean import NamedTuple
 
 from . import claims, membership
 from .adopt import load_head

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from git_coord.crypto.keys import Signer
 from git_coord.domain import chain
@@ -14,6 +13,7 @@ from git_coord.domain.placing import MAX_PLACED, fault
 from git_coord.domain.statements import CLAIM_LIMIT, Join, Operation, Renew
 from git_coord.domain.timestamps import format_stamp
 from git_coord.errors import CoordError, Kind
+from git_coord.lean import NamedTuple
 from git_coord.store import refnames
 from git_coord.store.interface import ABSENT, RefUpdate
 from git_coord.store.refnames import Family, Ref

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from git_coord.domain.ids import Agent, Nonce
 from git_coord.domain.items import Intent, Item, ItemKind
 from git_coord.domain.overlap import covers, same_item
 from git_coord.domain.state import LiveClaim, State
 from git_coord.errors import CoordError, Kind
+from git_coord.lean import NamedTuple
 
 
 class Selection(NamedTuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from git_coord.domain.changing import changed
 from git_coord.domain.granting import place_in_queue
@@ -15,6 +14,7 @@ from git_coord.domain.state import LiveClaim
 from git_coord.domain.statements import Takeover
 from git_coord.domain.timestamps import format_stamp
 from git_coord.errors import CoordError, Kind
+from git_coord.lean import NamedTuple
 from git_coord.store.refnames import Family
 
 from .claiming import Wanted, cancelled, check_ttl, refused, taken_back

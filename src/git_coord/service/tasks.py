@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from git_coord.domain.ids import Agent, Nonce
 from git_coord.domain.items import Item
@@ -13,6 +12,7 @@ from git_coord.domain.state import Block, State
 from git_coord.domain.statements import BlockTasks, Operation, Unblock
 from git_coord.domain.timestamps import format_stamp
 from git_coord.errors import CoordError, Kind
+from git_coord.lean import NamedTuple
 
 from .context import Coord
 from .operations import operation, require_membership

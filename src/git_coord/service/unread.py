@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from git_coord.domain.digest import new
 from git_coord.domain.ids import Agent
 from git_coord.errors import CoordError
+from git_coord.lean import NamedTuple
 
 from .context import Coord
 from .ledger import open_ledger

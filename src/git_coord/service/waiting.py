@@ -8,7 +8,6 @@ claim that nobody attends to and that is stale after two minutes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from git_coord.domain.granting import MAX_WAIT
 from git_coord.domain.ledger import Conflict, Queued
@@ -16,6 +15,7 @@ from git_coord.domain.obstacles import blocking
 from git_coord.domain.state import LiveClaim, Waiter
 from git_coord.domain.statements import Cancel, Claim
 from git_coord.errors import CoordError, Kind
+from git_coord.lean import NamedTuple
 
 from .beat import note_beat
 from .claiming import ClaimGranted, ClaimRefused, Wanted, cancelled, check_ttl, claimed, in_the_way, submit_claim

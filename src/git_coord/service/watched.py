@@ -9,11 +9,11 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from git_coord.domain.announcements import Presence
 from git_coord.domain.ids import Agent, Nonce
 from git_coord.domain.state import LiveClaim, State
+from git_coord.lean import NamedTuple
 
 from .beat import last_acknowledged
 from .context import Coord

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from enum import Enum
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Protocol
 
 from git_coord.domain.ids import Oid
 from git_coord.domain.merkle import GitObject
+from git_coord.lean import NamedTuple
 
 from .refnames import Family, Ref
 

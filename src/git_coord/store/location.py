@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from git_coord.domain.ids import Oid
 from git_coord.errors import CoordError, Kind
+from git_coord.lean import NamedTuple
 from git_coord.process import Process
 
 from .git import Git, words

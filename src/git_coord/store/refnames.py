@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Enum
-from typing import NamedTuple, NewType
+from typing import NewType
 
 from git_coord.domain.ids import Agent, is_agent
+from git_coord.lean import NamedTuple
 
 Ref = NewType("Ref", str)
 """A full ref name."""

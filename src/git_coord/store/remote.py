@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import NamedTuple
 
 from git_coord.clock import Clock
 from git_coord.domain.ids import Oid
 from git_coord.errors import CoordError, Kind
+from git_coord.lean import NamedTuple
 from git_coord.process import Completed
 
 from . import refnames

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 from git_coord.adapters.findings import Finding, UnreadableError, unsure
 from git_coord.app import App
+from git_coord.lean import NamedTuple
 
 
 class Place(NamedTuple):
