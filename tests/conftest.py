@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers import Repo, hub_with_clones, new_repo, seal
+from tests.helpers import Repo, hub_with_clones, new_repo, seal, warm
 from tests.helpers.seal import replace_environ
 
 
@@ -19,7 +19,8 @@ def _sealed_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     replace_environ(os.environ, seal(tmp_path_factory.mktemp("session"), before))
     for name in ("LINES", "COLUMNS"):  # GNU readline puts these where os.environ does not see them
         os.unsetenv(name)
-    yield
+    with warm.serving(os.environ):
+        yield
     replace_environ(os.environ, before)
 
 

@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from tests.adapters.conftest import Pair
+from tests.helpers import PATIENCE
 
 SHELLS = [shell for shell in ("dash", "bash", "busybox") if shutil.which(shell)]
 
@@ -30,14 +31,14 @@ def _held(pair: Pair) -> list[str]:
 def test_what_a_script_claims_is_held_while_it_runs_and_its_status_stays(pair: Pair, shell: str) -> None:
     assert pair.alpha.coord("claim", "kept.txt").code == 0
     script = _script(pair, "coord_begin a.txt src || exit\ngit coord check a.txt\nexit 7", shell)
-    out, err = script.communicate(timeout=60)
+    out, err = script.communicate(timeout=PATIENCE)
     assert (script.returncode, "mine" in out) == (7, True), err
     assert _held(pair) == ["b.txt", "kept.txt"]
 
 
 def test_a_refusal_is_tried_three_times_and_is_the_status(pair: Pair) -> None:
     script = _script(pair, "coord_begin b.txt || exit\necho never")
-    out, err = script.communicate(timeout=60)
+    out, err = script.communicate(timeout=PATIENCE)
     assert (script.returncode, out, err.count("refused, nothing claimed")) == (3, "", 3)
 
 
@@ -47,7 +48,7 @@ def test_a_script_ended_by_a_signal_gives_back(pair: Pair) -> None:
     assert script.stdout.readline() == "ready\n"
     assert _held(pair) == ["b.txt", "a.txt"]
     script.send_signal(signal.SIGTERM)
-    script.communicate(timeout=60)
+    script.communicate(timeout=PATIENCE)
     assert script.returncode == 143
     assert _held(pair) == ["b.txt"]
 
@@ -55,7 +56,7 @@ def test_a_script_ended_by_a_signal_gives_back(pair: Pair) -> None:
 def test_the_claim_is_renewed_while_the_script_runs(pair: Pair) -> None:
     wait = f"{sys.executable} - <<END\n{WAIT_FOR_RENEWAL}\nEND"
     script = _script(pair, f"coord_begin a.txt || exit\n{wait}", COORD_RENEW="0")
-    out, err = script.communicate(timeout=60)
+    out, err = script.communicate(timeout=PATIENCE)
     assert (script.returncode, out) == (0, "renewed\n"), err
     assert _held(pair) == ["b.txt"]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.words import picture
-from tests.helpers import Completed, Repo
+from tests.helpers import Completed, Repo, until
 from tests.verify.stage import Stage, succeed
 
 
@@ -109,11 +109,6 @@ def test_case_20_a_path_that_is_gone_is_claimed_listed_and_released(stage: Stage
     assert alpha.coord_json("status")["claims"] == []
 
 
-def stale(repo: Repo, path: str) -> bool:
-    """Ask until the lease is over; every question takes a good part of the second it lasts."""
-    return 7 in (repo.coord("check", path).code for _ in range(100))
-
-
 def commits(repo: Repo, path: str, text: str) -> Completed:
     repo.write(path, text)
     return repo.run("git", "commit", "-qm", "x", "--", path)
@@ -125,7 +120,7 @@ def test_case_39_the_holder_is_told_that_its_lease_is_over_and_claiming_again_le
         succeed(one, "init")
     succeed(alpha, "hooks", "install")
     alpha.coord_json("claim", "README.md", "--ttl", "1s")
-    assert stale(beta, "README.md")
+    until(lambda: beta.coord("check", "README.md").code == 7)
     refused = commits(beta, "README.md", "theirs\n")
     assert (refused.code, "your claim" in refused.err) == (1, False)
     done = commits(alpha, "README.md", "mine\n")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.words import hints, picture, type_in
-from tests.helpers import Repo, new_repo
+from tests.helpers import PATIENCE, Repo, new_repo
 
 LONG = "a" * 4097
 
@@ -224,7 +224,7 @@ def test_a_key_with_a_passphrase_fails_at_once_and_says_how_to_unlock_it(alone: 
     alone.run("ssh-keygen", "-q", "-p", "-P", "", "-N", "secret", "-f", str(key), check=True)
     began = time.monotonic()
     _complains(alone, ["claim", "a"], 1, f"cannot sign with key file {key}: .*", f"ssh-add {key}")
-    assert time.monotonic() - began < 15
+    assert time.monotonic() - began < PATIENCE
 
 
 @pytest.mark.slow
@@ -289,18 +289,25 @@ def test_a_host_that_hides_our_refs_is_not_contention(trio: tuple[Repo, Repo, Re
 def test_a_host_that_never_answers_is_given_up_in_time(trio: tuple[Repo, Repo, Repo]) -> None:
     _, alpha, beta = trio
     url = alpha.git("config", "remote.origin.url")
-    for name in ("coord.fetchTimeout", "coord.pushTimeout"):
+    hasty = ("coord.fetchTimeout", "coord.pushTimeout")
+    for name in hasty:
         alpha.git("config", name, "1s")
+
+    def restore() -> None:
+        alpha.git("config", "remote.origin.url", url)
+        for name in hasty:
+            alpha.git("config", "--unset", name)
+
     with _silent_host() as silent:
         alpha.git("config", "remote.origin.url", silent)
         began = time.monotonic()
         assert alpha.coord_json("check", "a", code=5)["message"].startswith("no answer from origin in ")
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < PATIENCE
         _gives_up(
             alpha,
             beta,
             r"no answer from origin in [0-9.]+ s; the claim is cancelled here",
-            lambda: alpha.git("config", "remote.origin.url", url),
+            restore,
         )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.words import forget_sync, hints, plain_json, said, type_in
-from tests.helpers import Repo
+from tests.helpers import Repo, until
 
 HERE = "here      beta         online <age>  main\n"
 
@@ -79,9 +79,8 @@ def test_a_lease_that_is_over_is_ask(alone: Repo) -> None:
     beta.coord_json("presence", "set", "offline")
     beta.coord_json("claim", "a", "--ttl", "1s")
 
+    until(lambda: alone.coord("check", "a").code == 7)
     answer = alone.coord("preflight", "a", "--json")
-    while answer.code == 3:  # the second passes while we look
-        answer = alone.coord("preflight", "a", "--json")
     assert answer.code == 7
     assert '"text":"a is held by beta, whose lease is over"' in answer.out
 

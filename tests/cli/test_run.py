@@ -15,10 +15,9 @@ import pytest
 
 from git_coord.run.child import ending
 from tests.cli.words import said
-from tests.helpers import Repo
+from tests.helpers import PATIENCE, Repo, until
 
 SHOW = 'echo "$GIT_COORD_AGENT $GIT_COORD_SESSION [$GIT_COORD_TOKENS]"'
-DEADLINE = 30.0
 BEATING = ("python", "python3")
 """What may be at work beside the command now and then."""
 QUICK = ("coord.minTtl", "1s"), ("coord.clockSkew", "1s"), ("coord.freshness", "1s")
@@ -59,7 +58,7 @@ def running(repo: Repo, *args: str) -> Iterator[subprocess.Popen[str]]:
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        process.communicate(timeout=DEADLINE)
+        process.communicate(timeout=PATIENCE)
 
 
 def tell(process: subprocess.Popen[str]) -> None:
@@ -153,7 +152,7 @@ def test_signals_reach_the_command(alone: Repo, number: signal.Signals) -> None:
     with running(alone, "--claim", "a.txt", "--", "sh", "-c", script) as process:
         # `git` itself stands between: it is not asked, as a supervisor that knows our own process would not.
         os.kill(child_of(process.pid), number)
-        assert process.wait(DEADLINE) == 9
+        assert process.wait(PATIENCE) == 9
     assert (held(alone), last_reason(alone)) == ([], "exit 9")
 
 
@@ -166,11 +165,11 @@ def test_it_is_stopped_and_continued_with_its_command(alone: Repo) -> None:
         run = child_of(process.pid)
         both = run, child_of(run)
         os.kill(run, signal.SIGTSTP)
-        assert any(states(*both) == ["T", "T"] for _ in range(100_000))
+        until(lambda: states(*both) == ["T", "T"])
         os.kill(run, signal.SIGCONT)
-        assert any(states(*both) == ["S", "S"] for _ in range(100_000))
+        until(lambda: states(*both) == ["S", "S"])
         tell(process)
-        assert process.wait(DEADLINE) == 5
+        assert process.wait(PATIENCE) == 5
 
 
 def children(pid: int) -> list[str]:
@@ -186,7 +185,7 @@ def child_of(pid: int) -> int:
 def test_a_run_that_is_killed_leaves_its_will_and_claims_that_end(alone: Repo) -> None:
     with running(alone, "--claim", "a.txt", "--", "sh", "-c", "echo begun; read x") as process:
         os.kill(child_of(process.pid), signal.SIGKILL)
-        process.wait(DEADLINE)
+        process.wait(PATIENCE)
     (shown,) = alone.coord_json("presence")["agents"]
     assert (shown["state"], shown["will"]) == ("busy", "cut off while it ran sh: what it holds ends with its lease")
     assert held(alone) == [1]
@@ -213,7 +212,7 @@ def on_terminal(repo: Repo, script: str, typed: bytes) -> tuple[int, bytes]:
         while chunk := os.read(ours, 1024):
             seen += chunk
     os.close(ours)
-    return process.wait(DEADLINE), seen
+    return process.wait(PATIENCE), seen
 
 
 def test_on_a_terminal_the_command_reads_what_is_typed(alone: Repo) -> None:
@@ -243,7 +242,7 @@ def test_a_lost_claim_stops_the_command_at_last_by_force(alone: Repo) -> None:
     deaf = ("sh", "-c", "trap '' TERM; echo begun; while :; do read x; done")
     with running(beta, "--grace", "1s", "--claim", "a.txt", "--ttl", "6s", "--", *deaf) as process:
         assert alone.coord("break", "#1", "-m", "needed here").code == 0
-        assert process.wait(DEADLINE) == 4
+        assert process.wait(PATIENCE) == 4
         assert process.stderr is not None
         err = process.stderr.read()
     assert "git coord: a claim of this command is lost: it was broken by alpha " in err
@@ -259,7 +258,7 @@ def test_a_lost_claim_can_be_a_warning(alone: Repo) -> None:
         assert process.stderr is not None
         assert any(line.endswith("; it goes on\n") for line in process.stderr)
         tell(process)
-        assert process.wait(DEADLINE) == 5
+        assert process.wait(PATIENCE) == 5
 
 
 @pytest.mark.slow
@@ -268,7 +267,7 @@ def test_a_claim_that_is_lost_at_the_remote_is_noticed_with_the_next_beat(quick:
     with running(beta, "--claim", "a.txt", "--ttl", "20s", "--", "sh", "-c", "echo begun; read x") as process:
         assert alpha.coord("sync").code == 0
         assert alpha.coord("break", "#1", "-m", "needed here").code == 0
-        assert process.wait(DEADLINE) == 4
+        assert process.wait(PATIENCE) == 4
         assert process.stderr is not None
         assert "is lost: it was broken by alpha " in process.stderr.read()
 
@@ -278,7 +277,7 @@ def test_a_remote_that_goes_away_ends_what_can_be_vouched_for(quick: tuple[Repo,
     hub = alpha.path.parent / "hub.git"
     with running(alpha, "--claim", "a.txt", "--ttl", "3s", "--", "sh", "-c", "echo begun; read x") as process:
         hub.rename(hub.with_name("away.git"))
-        assert process.wait(DEADLINE) == 4
+        assert process.wait(PATIENCE) == 4
         assert process.stderr is not None
         assert (
             "a claim of this command is lost: #1 can be vouched for no longer; it is stopped" in process.stderr.read()
@@ -305,29 +304,31 @@ def test_what_nobody_can_vouch_for_any_more_is_looked_at_with_each_beat_and_not_
             next(told)
         assert time.monotonic() - begun > 1.5  # a beat is tried once a second here
         tell(process)
-        assert process.wait(DEADLINE) == 0
+        assert process.wait(PATIENCE) == 0
 
 
 def test_nothing_else_stays_while_the_command_works(alone: Repo) -> None:
     with running(alone, "--claim", "a.txt", "--", "sh", "-c", "echo begun; read x") as process:
         assert children(child_of(process.pid)) == ["sh"]
         tell(process)
-        assert process.wait(DEADLINE) == 0
+        assert process.wait(PATIENCE) == 0
 
 
 @pytest.mark.slow
 def test_beats_keep_a_claim_alive_far_beyond_its_lease(quick: tuple[Repo, Repo]) -> None:
     alpha, beta = quick
     with running(alpha, "--claim", "a.txt", "--ttl", "12s", "--", "sh", "-c", "echo begun; read x") as process:
-        end = time.monotonic() + 20
-        codes = set()
-        while time.monotonic() < end:
+        far_beyond = time.monotonic() + 20
+
+        def is_still_held() -> bool:
             assert beta.coord("presence").code == 0
-            codes.add(beta.coord("check", "a.txt").code)
-        assert codes == {3}
+            assert beta.coord("check", "a.txt").code == 3
+            return time.monotonic() > far_beyond
+
+        until(is_still_held, pause=0.5)
         assert [row for row in children(child_of(process.pid)) if row not in BEATING] == ["sh"]
         tell(process)
-        assert process.wait(DEADLINE) == 0
+        assert process.wait(PATIENCE) == 0
     assert beta.coord("check", "a.txt").code in (0, 3)
     assert beta.coord("sync").code == 0
     assert beta.coord("check", "a.txt").code == 0

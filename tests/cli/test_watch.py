@@ -18,10 +18,9 @@ import pytest
 
 from tests.cli.test_beats import is_fresh, make_late
 from tests.cli.words import said
-from tests.helpers import Repo
+from tests.helpers import PATIENCE, Repo, until
 from tests.watch.test_sinks import Receiver
 
-SECONDS = 40.0
 """How long a test waits for what must happen; it usually takes one."""
 
 
@@ -34,7 +33,7 @@ class Running:
 
     def until(self, is_there: Callable[[Running], bool]) -> None:
         """Read until something is there."""
-        end = time.monotonic() + SECONDS
+        end = time.monotonic() + PATIENCE
         streams = {stream.fileno(): name for name in ("out", "err") if (stream := self._stream(name))}
         while not is_there(self):
             ready, _, _ = select.select(list(streams), [], [], 1)
@@ -61,7 +60,7 @@ class Running:
     def end(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str]:
         """Signal it; return its status and everything it said."""
         self.process.send_signal(number)
-        out, err = self.process.communicate(timeout=SECONDS)
+        out, err = self.process.communicate(timeout=PATIENCE)
         self.out, self.err = self.out + out, self.err + err
         return self.process.returncode, self.err.decode()
 
@@ -173,7 +172,7 @@ def test_a_remote_that_vanishes_is_said_once_and_the_watch_goes_on(trio: tuple[R
 def silent_server() -> Iterator[tuple[str, socket.socket]]:
     """Listen on loopback and never say anything; yield the address and the socket."""
     with socket.create_server(("127.0.0.1", 0)) as server:
-        server.settimeout(SECONDS)
+        server.settimeout(PATIENCE)
         yield f"git://127.0.0.1:{server.getsockname()[1]}/x", server
 
 
@@ -206,8 +205,7 @@ def test_after_a_kill_the_last_event_comes_again_with_the_same_id(alone: Repo, t
         running.began()
         alone.coord_json("claim", "a")
         running.until(lambda watch: b"claim.granted" in watch.out)
-        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
-            assert running.process.poll() is None
+        until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
         running.process.kill()
         os.killpg(int((tmp_path / "pid").read_text()), signal.SIGKILL)
     (tmp_path / "go").touch()
@@ -263,7 +261,7 @@ def test_a_watch_keeps_claims_alive_while_the_process_lives_for_which_it_beats(p
         beta.coord_json("presence")
         assert beta.rev("refs/coord-remote/presence/alpha") == alpha.rev("refs/coord/presence/alpha") != before
         program.kill()  # and nobody waits for it yet
-        assert running.process.wait(SECONDS) == 0
+        assert running.process.wait(PATIENCE) == 0
         running.until(lambda watch: watch.err.endswith(b"the process to beat for has ended, and so does this watch\n"))
 
 
@@ -302,7 +300,7 @@ def test_nobody_reading_ends_it_quietly(alone: Repo) -> None:
         assert running.process.stdout is not None
         running.process.stdout.close()
         alone.coord_json("claim", "a")
-        assert running.process.wait(SECONDS) == 1
+        assert running.process.wait(PATIENCE) == 1
         assert running.process.stderr is not None
         assert b"Traceback" not in running.process.stderr.read()
 

@@ -29,7 +29,7 @@ class Maker:
         """Run a command of git that makes a commit."""
         verb, *rest = args
         past = ["--no-verify"] if self.is_past else []
-        return self.repo.run("git", verb, "-q", *past, *rest, input=input, timeout=60)
+        return self.repo.run("git", verb, "-q", *past, *rest, input=input)
 
     def branch(self, name: str, text: str, path: str = "a.txt") -> None:
         """Commit a change on a branch of its own, past all hooks, and come back."""
@@ -191,7 +191,7 @@ def topic(stage: Stage, *, is_past: bool) -> Maker:
 
 def assert_caught_later(stage: Stage) -> None:
     """The push is refused; pushed all the same, CI finds it."""
-    pushed = stage.beta.run("git", "push", "-q", "origin", "topic", timeout=60)
+    pushed = stage.beta.run("git", "push", "-q", "origin", "topic")
     assert (pushed.code, " a.txt   held by alpha #1 since " in pushed.err) == (1, True), pushed
     assert "refs/heads/topic" not in stage.hub.refs("refs/heads")
     push(stage.beta, "topic")

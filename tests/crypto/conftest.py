@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.helpers import PATIENCE
 
 from git_coord.domain.ids import KeyText
 
@@ -52,7 +53,7 @@ class Lab:
 
     def run(self, *arguments: str, message: bytes = b"", check: bool = True) -> subprocess.CompletedProcess[bytes]:
         return subprocess.run(
-            ["ssh-keygen", *arguments], input=message, env=self.env, capture_output=True, check=check, timeout=60
+            ["ssh-keygen", *arguments], input=message, env=self.env, capture_output=True, check=check, timeout=PATIENCE
         )
 
 

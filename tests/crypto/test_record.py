@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 
 import pytest
+from tests.helpers import PATIENCE
 
 from git_coord.crypto.keys import InProcessSigner, SshKeygenSigner
 from git_coord.crypto.record import OpenedRecord, SplitRecord, open_record, seal, split_record
@@ -44,7 +45,7 @@ def test_a_sealed_record_passes_the_stock_check(lab, name, tmp_path):
         sed -n 1p < blob | ssh-keygen -Y verify -f allowed_signers -I alpha -n git-coord -s s
     """
     result = subprocess.run(
-        ["sh", "-c", script], cwd=tmp_path, env=lab.env, capture_output=True, check=False, timeout=60
+        ["sh", "-c", script], cwd=tmp_path, env=lab.env, capture_output=True, check=False, timeout=PATIENCE
     )
     assert (result.returncode, result.stderr) == (0, b"")
     assert open_record(blob, LIMIT, lab.key(name)) == OpenedRecord(STATEMENT, lab.key(name))

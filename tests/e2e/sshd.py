@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.helpers import run
+from tests.helpers import PATIENCE, run
 
-START_SECONDS = 20
+START_SECONDS = PATIENCE
 
 
 def sshd_program() -> str | None:
@@ -87,13 +87,13 @@ class Sshd:
         """End the listener; nothing answers on its port afterwards."""
         if self._process is not None:
             self._process.send_signal(signal.SIGKILL)
-            self._process.wait(10)
+            self._process.wait(PATIENCE)
             self._process = None
 
     def wait(self) -> None:
         """Wait for the end of a listener that somebody else kills."""
         assert self._process is not None
-        self._process.wait(10)
+        self._process.wait(PATIENCE)
 
     @property
     def client(self) -> str:

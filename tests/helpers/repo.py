@@ -11,8 +11,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-TIMEOUT = 60.0
-"""Seconds: far above what any command of a test takes, far below pytest's own limit."""
+from tests.helpers import warm
+from tests.helpers.patience import PATIENCE
+
+TIMEOUT = PATIENCE
+"""Seconds: far above what any command of a test takes, below pytest's own limit."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ def run(
     timeout: float = TIMEOUT,
 ) -> Completed:
     """Run a program to its end; on a timeout it and all its children are killed and `TimeoutExpired` is raised."""
-    data = input.encode("utf-8", "surrogateescape") if isinstance(input, str) else input
+    data = encoded(input)
     stdin = subprocess.DEVNULL if data is None else subprocess.PIPE
     # A session of its own, so that one signal reaches the hooks and transports git has started.
     with subprocess.Popen(
@@ -52,7 +55,17 @@ def run(
         except BaseException:
             os.killpg(process.pid, signal.SIGKILL)
             raise
-    return Completed(process.returncode, out.decode("utf-8", "surrogateescape"), err.decode("utf-8", "surrogateescape"))
+    return decoded(process.returncode, out, err)
+
+
+def encoded(text: str | bytes | None) -> bytes | None:
+    """Return the bytes for a process."""
+    return text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
+
+
+def decoded(code: int, out: bytes, err: bytes) -> Completed:
+    """Return what a process left behind, as text."""
+    return Completed(code, out.decode("utf-8", "surrogateescape"), err.decode("utf-8", "surrogateescape"))
 
 
 @dataclass(frozen=True)
@@ -80,8 +93,10 @@ class Repo:
         return self.run("git", *args, check=True, input=input).out.removesuffix("\n")
 
     def coord(self, *args: str, input: str | bytes | None = None, timeout: float = TIMEOUT) -> Completed:  # noqa: A002
-        """Run `git coord` the way a user does, as a subcommand found on PATH."""
-        return self.run("git", "coord", *args, input=input, timeout=timeout)
+        """Run `git coord` as a subcommand found on PATH, where the start of a process does not matter a quick one."""
+        if not warm.can_run(args, self.env):
+            return self.run("git", "coord", *args, input=input, timeout=timeout)
+        return decoded(*warm.run(args, cwd=self.path, env=self.env, data=encoded(input), timeout=timeout))
 
     def coord_json(self, *args: str, code: int = 0, input: str | bytes | None = None) -> dict[str, Any]:  # noqa: A002
         """Run `git coord … --json`, which must exit with `code`; return the one object on stdout."""

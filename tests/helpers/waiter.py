@@ -6,9 +6,8 @@ import json
 import subprocess
 from typing import Any
 
+from .patience import PATIENCE
 from .repo import Repo
-
-DEADLINE = 60.0
 
 
 class Waiter:
@@ -31,12 +30,12 @@ class Waiter:
         """Send it a signal, if any, and return status and what it said."""
         if number is not None:
             self._process.send_signal(number)
-        out, err = self._process.communicate(timeout=DEADLINE)
+        out, err = self._process.communicate(timeout=PATIENCE)
         return self._process.returncode, out, err
 
     def answer(self) -> tuple[int, dict[str, Any]]:
         """Return status and object of one that was started with `--json`."""
-        out, _ = self._process.communicate(timeout=DEADLINE)
+        out, _ = self._process.communicate(timeout=PATIENCE)
         return self._process.returncode, json.loads(out)
 
     def stop(self) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.helpers import Repo
+from tests.helpers import PATIENCE, Repo
 
 from git_coord.errors import CoordError, Kind
 from git_coord.hooks.install import HOOKS, install, status, uninstall
@@ -300,7 +300,7 @@ def test_several_agents_installing_at_once_leave_one_shim_and_the_hook_that_was_
         )
         for _ in range(6)
     ]
-    assert [process.wait(60) for process in started] == [0] * 6
+    assert [process.wait(PATIENCE) for process in started] == [0] * 6
     assert (hooks_of(pair.alpha) / "pre-commit.coord-prior").read_text() == "#!/bin/sh\n# theirs\n"
     assert sorted(picture(hooks_of(pair.alpha))) == sorted([*HOOKS, "pre-commit.coord-prior"])
     assert {hook.is_firing for hook in status(open_here(pair.alpha))} == {True}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers import Repo
+from tests.helpers import PATIENCE, Repo, until
 from tests.mcp.desk import Server, greeting, message
 
 
@@ -101,7 +101,7 @@ def test_sigterm_ends_it_in_order(alone: Repo) -> None:
     server = Server(alone, "--on-disconnect", "release")
     assert server.ask("claim_files", files=["a"])["ok"] is True
     server.process.send_signal(signal.SIGTERM)
-    server.process.communicate(timeout=60)
+    server.process.communicate(timeout=PATIENCE)
     assert server.process.returncode == 128 + signal.SIGTERM
     assert _claims(alone) == []
 
@@ -110,7 +110,7 @@ def test_a_killed_server_loses_nothing_and_the_next_goes_on(alone: Repo) -> None
     server = Server(alone)
     assert server.ask("claim_files", files=["a"])["ok"] is True
     server.process.kill()
-    server.process.communicate(timeout=60)
+    server.process.communicate(timeout=PATIENCE)
     assert _claims(alone) == [["a"]]
     again = Server(alone)
     assert again.ask("check_files", files=["a"])["resources"][0]["status"] == "mine"
@@ -132,12 +132,7 @@ def test_a_beat_that_is_due_is_pushed_while_it_is_connected(pair: tuple[Repo, Re
 
 
 def _until_changed(path: Path, before: str) -> None:
-    waiter = select.poll()
-    for _ in range(600):
-        if path.read_text() != before:
-            return
-        waiter.poll(50)
-    raise AssertionError(f"{path} did not change in 30 s")
+    until(lambda: path.read_text() != before)
 
 
 def test_without_the_package_one_line_says_how_to_get_it(alone: Repo) -> None:

@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.helpers import Repo
-
-DEADLINE = 120.0
+from tests.helpers import PATIENCE, Repo
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,7 @@ def _waiting(repo: Repo, args: Sequence[str], gate: int) -> subprocess.Popen[str
 
 def _ended(process: subprocess.Popen[str]) -> Ended:
     try:
-        out, err = process.communicate(timeout=DEADLINE)
+        out, err = process.communicate(timeout=PATIENCE)
     except subprocess.TimeoutExpired:
         process.kill()
         raise

@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.helpers import Repo
+from tests.helpers import PATIENCE, Repo, until
 from tests.race.crew import Ended, holdings, init, wrong
 
 from git_coord.service.failpoints import STOP, VARIABLE
 
 Clones = Callable[..., tuple[Repo, ...]]
-DEADLINE = 20.0
 Stopped = Callable[..., "Holder"]
 
 
@@ -40,7 +39,7 @@ class Holder:
     def go_on(self) -> Ended:
         """Continue it and return how it ended."""
         self._process.send_signal(signal.SIGCONT)
-        out, err = self._process.communicate(timeout=DEADLINE)
+        out, err = self._process.communicate(timeout=PATIENCE)
         return Ended(self._process.returncode, json.loads(out) if out.strip() else {}, err)
 
     def end(self) -> None:
@@ -97,8 +96,7 @@ def clones(hub_and_clones: Clones, policy_key: str) -> tuple[Repo, Repo]:
 
 def let_it_lapse(repo: Repo) -> None:
     """Ask until the lease, a second long, is over."""
-    while repo.coord("check", "a.txt").code != 7:
-        pass
+    until(lambda: repo.coord("check", "a.txt").code == 7)
 
 
 def take(beta: Repo) -> int:
@@ -226,7 +224,7 @@ def test_a_commit_stopped_in_its_hook_is_caught_at_this_door_or_the_next(pair: t
         pid = _stopped_pid(note)
         take(beta)
         os.kill(pid, signal.SIGCONT)
-        err = commit.communicate(timeout=DEADLINE)[1]
+        err = commit.communicate(timeout=PATIENCE)[1]
     if commit.returncode == 0:
         verdict = beta.coord_json("verify", f"{base}..HEAD", code=3)
         assert [(one["path"], one["holder"]) for one in verdict["violations"]] == [("a.txt", "beta")]
@@ -238,9 +236,7 @@ def test_a_commit_stopped_in_its_hook_is_caught_at_this_door_or_the_next(pair: t
 
 def _stopped_pid(note: Path) -> int:
     """Wait until the hook has written its number and stands still; return the number."""
-    while not note.exists():
-        pass
+    until(note.exists)
     pid = int(note.read_text())
-    while Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "T":
-        pass
+    until(lambda: Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T")
     return pid

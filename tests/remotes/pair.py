@@ -26,6 +26,16 @@ class Pair:
         for clone in (self.alpha, self.beta):
             clone.git("config", key, value)
 
+    def be_hasty(self, *names: str) -> None:
+        """Let alpha give a remote up after a second that says nothing."""
+        for name in names:
+            self.alpha.git("config", f"coord.{name}", "1s")
+
+    def be_patient(self) -> None:
+        """Let alpha wait again as long as a loaded machine may need."""
+        for name in ("fetchTimeout", "pushTimeout"):
+            self.alpha.git("config", f"coord.{name}", "2m")
+
     def hook(self, name: str, lines: str) -> Path:
         """Put a hook into the hub."""
         path = self.hub.write(f"hooks/{name}", f"#!/bin/sh\n{lines}\n")

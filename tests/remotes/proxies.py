@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from tests.helpers import PATIENCE
+
 LOCAL = ("127.0.0.1", 0)
 CHUNK = 1 << 16
-PATIENCE = 60.0
 
 
 @contextlib.contextmanager

@@ -19,9 +19,9 @@ from typing import ClassVar
 from dulwich.repo import Repo as DulwichRepo
 from dulwich.server import DictBackend, TCPGitServer
 
-from tests.helpers import Repo, run
+from tests.helpers import PATIENCE, Repo, run
 
-START_SECONDS = 20
+START_SECONDS = PATIENCE
 PORTS_TRIED = 5
 
 
@@ -71,7 +71,7 @@ class _Daemon:
         """End it with all it has started."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait(10)
+        self._process.wait(PATIENCE)
         self._reader.join(10)
         assert self._process.stderr is not None
         self._process.stderr.close()

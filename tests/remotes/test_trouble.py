@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers import PATIENCE
 from tests.remotes.pair import Pair
 from tests.remotes.proxies import Cut, cutting_proxy, odd_server
 from tests.remotes.servers import git_daemon
 from tests.remotes.story import assert_healed, assert_one_line
 
-BOUND = 25
 """Seconds: many times what the limits below allow, for a busy machine; git itself would wait for ever."""
 ODD: dict[str, tuple[bytes, bool]] = {
     "silent": (b"", False),
@@ -29,8 +29,7 @@ ODD: dict[str, tuple[bytes, bool]] = {
 def test_a_remote_that_is_no_git_server_costs_a_line_and_the_limit(kind: str, pair: Pair) -> None:
     alpha = pair.alpha
     assert alpha.coord_json("claim", "c.txt")["confirmed"] is True
-    for name in ("coord.fetchTimeout", "coord.pushTimeout"):
-        alpha.git("config", name, "1s")
+    pair.be_hasty("fetchTimeout", "pushTimeout")
     before = pair.hub.refs()
     began = time.monotonic()
     says, hangs_up = ODD[kind]
@@ -42,9 +41,10 @@ def test_a_remote_that_is_no_git_server_costs_a_line_and_the_limit(kind: str, pa
         wrong = [row for row in alpha.coord_json("doctor", code=1)["findings"] if row["level"] == "wrong"]
         assert [row["text"].startswith(("no answer from origin", "origin: ")) for row in wrong] == [True]
         assert alpha.coord_json("release", "c.txt")["confirmed"] is False
-    assert time.monotonic() - began < BOUND
+    assert time.monotonic() - began < PATIENCE
     assert pair.hub.refs() == before
     pair.set_url(str(pair.hub.path))
+    pair.be_patient()
     assert_healed(pair)
     assert pair.beta.coord_json("claim", "c.txt")["confirmed"] is True
 
@@ -52,7 +52,7 @@ def test_a_remote_that_is_no_git_server_costs_a_line_and_the_limit(kind: str, pa
 def test_a_push_elsewhere_goes_on_with_the_picture_there_is(pair: Pair) -> None:
     alpha = pair.alpha
     alpha.coord_json("hooks", "install")
-    alpha.git("config", "coord.fetchTimeout", "1s")
+    pair.be_hasty("fetchTimeout")
     alpha.git("config", "coord.remote", "origin")
     alpha.git("remote", "add", "fork", str(pair.hub.path))
     assert pair.beta.coord_json("claim", "README.md")["confirmed"] is True
@@ -74,7 +74,7 @@ def test_a_push_elsewhere_goes_on_with_the_picture_there_is(pair: Pair) -> None:
             "next    git coord sync      (CI wants them)",
         ],
     )
-    assert time.monotonic() - began < BOUND
+    assert time.monotonic() - began < PATIENCE
     assert (refused.code, "  README.md" in refused.err) == (1, True), refused
     assert sorted(pair.hub.refs("refs/heads")) == ["refs/heads/main", "refs/heads/one"]
 
@@ -97,13 +97,14 @@ def test_a_push_that_lands_after_it_was_given_up_is_taken_back_by_the_next_sync(
         f"committed*refs/coord/claims) echo >'{landed}' ;;\n"
         "esac",
     )
-    pair.alpha.git("config", "coord.pushTimeout", "1s")
+    pair.be_hasty("pushTimeout")
     with git_daemon(tmp_path, pair.hub.env, "--enable=receive-pack") as url:
         pair.alpha.git("config", "remote.origin.url", f"{url}/hub.git")
         assert_one_line(pair.alpha.coord("claim", "a.txt"))
         go.touch()
         landed.read_text()  # returns when the hub has taken the push that nobody waits for any more
         moment.unlink()
+        pair.be_patient()
         assert pair.beta.coord_json("claim", "a.txt", code=3)["holder"] == "alpha"
         assert_healed(pair)
 
@@ -133,4 +134,5 @@ def test_a_remote_that_dies_in_every_push_is_given_up_and_heals(where: str, pair
         assert_one_line(pair.alpha.coord("sync"))
     assert (cut.died > 1, pair.hub.refs()) == (True, before)
     pair.set_url(str(pair.hub.path))
+    pair.be_patient()
     assert_healed(pair)

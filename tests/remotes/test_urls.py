@@ -91,6 +91,6 @@ def test_nobody_is_asked_for_a_password(verb: str, pair: Pair, tmp_path: Path) -
 
 def at_a_terminal(repo: Repo, line: str, log: Path) -> tuple[int, list[str], str]:
     """Type a command line at a terminal; return its status, what was asked for, and all that was shown."""
-    done = repo.run("script", "-qec", line, str(log), input="git\nwrong\n", timeout=30)
+    done = repo.run("script", "-qec", line, str(log), input="git\nwrong\n")
     shown = log.read_text()
     return done.code, re.findall(r"^(Username for|Password for)", shown, re.MULTILINE), shown

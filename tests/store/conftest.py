@@ -18,7 +18,7 @@ from git_coord.store.libgit2 import open_libgit2
 from git_coord.store.location import discover
 from git_coord.store.loose import loose_objects
 from git_coord.store.memory import MemoryStore
-from tests.helpers import Repo, new_repo
+from tests.helpers import PATIENCE, Repo, new_repo
 
 KINDS = [
     "memory-sha1",
@@ -108,6 +108,6 @@ def ends(pid: int) -> bool:
         return True
     waiting = select.poll()
     waiting.register(pidfd, select.POLLIN)
-    ended = bool(waiting.poll(5000))
+    ended = bool(waiting.poll(PATIENCE * 1000))
     os.close(pidfd)
     return ended

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from tests.helpers import PATIENCE
 from tests.helpers.source import ROOT
 
 from git_coord.crypto.record import open_record, split_record
@@ -120,7 +121,7 @@ def test_every_class_of_refusal_has_a_vector() -> None:
 
 
 def test_the_script_makes_the_committed_vectors_again(tmp_path: Path) -> None:
-    subprocess.run(["sh", VECTORS / "make.sh", tmp_path], check=True, timeout=60)
+    subprocess.run(["sh", VECTORS / "make.sh", tmp_path], check=True, timeout=PATIENCE)
     assert contents(tmp_path) == {name: data for name, data in contents(VECTORS).items() if "/" in name}
 
 
