@@ -8,6 +8,7 @@ import pytest
 
 from tests.company import tools as managers
 from tests.company.tools import Tools
+from tests.helpers.registries import shared_folder
 from tests.verify import stage as stages
 from tests.verify.stage import Stage
 
@@ -15,8 +16,7 @@ from tests.verify.stage import Stage
 @pytest.fixture(scope="session")
 def tools(tmp_path_factory: pytest.TempPathFactory) -> Tools:
     """Return the hook managers; shared by all processes of a run."""
-    base = tmp_path_factory.getbasetemp()
-    return managers.install(base.parent if "PYTEST_XDIST_WORKER" in managers.OUTER else base)
+    return managers.install(shared_folder(tmp_path_factory))
 
 
 @pytest.fixture(scope="session")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import subprocess
 import sys
 import venv
 from dataclasses import dataclass
@@ -14,11 +12,10 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-OUTER = dict(os.environ)
-"""The environment before the tests are sealed: it says where the registries are."""
+from tests.helpers.registries import attempt, npm_install
+
 PYTHON = ("pre-commit>=4,<5", "lefthook>=2,<3")
 NODE = ("husky@9",)
-SECONDS = 120
 
 
 @dataclass(frozen=True)
@@ -45,7 +42,7 @@ def install(root: Path) -> Tools:
         if not note.exists():
             why = _python(folder / "python")
             missing = {"pre-commit": why, "lefthook": why} if why else {}
-            if why := _node(folder / "node"):
+            if why := npm_install(folder / "node", NODE):
                 missing["husky"] = why
             note.write_text(json.dumps(missing))
     return Tools(folder, json.loads(note.read_text()))
@@ -54,23 +51,4 @@ def install(root: Path) -> Tools:
 def _python(folder: Path) -> str | None:
     venv.create(folder, with_pip=False, symlinks=True)
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", str(folder / "bin/python")]
-    return _run([*pip, "install", "--quiet", *PYTHON])
-
-
-def _node(folder: Path) -> str | None:
-    npm = shutil.which("npm", path=OUTER.get("PATH"))
-    if npm is None:
-        return "npm is not installed"
-    folder.mkdir(parents=True)
-    return _run([npm, "install", "--no-audit", "--no-fund", "--prefix", str(folder), *NODE])
-
-
-def _run(command: list[str]) -> str | None:
-    """Return why a command failed, None when it did not."""
-    try:
-        done = subprocess.run(command, env=OUTER, capture_output=True, text=True, timeout=SECONDS, check=False)
-    except (OSError, subprocess.TimeoutExpired) as trouble:
-        return f"{command[0]}: {trouble}"
-    said = [*done.stderr.splitlines(), *done.stdout.splitlines(), "no reason given"]
-    reason = next((line for line in said if "error" in line.lower()), said[0])
-    return f"cannot be installed here: {reason}" if done.returncode else None
+    return attempt([*pip, "install", "--quiet", *PYTHON])

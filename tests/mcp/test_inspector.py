@@ -1,30 +1,28 @@
-"""The inspector of the protocol's own project drives the installed program, where there is one and a Node for it."""
+"""The inspector of the protocol's own project drives the installed program; it, and a Node for it, come from npm."""
 
 from __future__ import annotations
 
 import json
-import re
-import shutil
-import subprocess
+import os
 from typing import Any
 
 import pytest
 
 from tests.helpers import Repo
+from tests.helpers.registries import from_npm, shared_folder
 
-NEEDED = (22, 19)
-
-
-def _missing() -> str | None:
-    node = shutil.which("node")
-    if node is None or shutil.which("mcp-inspector") is None:
-        return "needs node and mcp-inspector (npm install -g @modelcontextprotocol/inspector) on PATH"
-    said = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout
-    found = tuple(map(int, re.findall(r"\d+", said)[:2]))
-    return None if found >= NEEDED else f"needs Node {NEEDED[0]}.{NEEDED[1]}, and this is {said.strip()}"
+PACKAGES = ("node@22", "@modelcontextprotocol/inspector@2")
+"""It needs Node 22.19; the package of that name brings one."""
+pytestmark = pytest.mark.slow
 
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(_missing() is not None, reason=str(_missing()))]
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the folder that has both."""
+    folder, why = from_npm(shared_folder(tmp_path_factory), "inspector", PACKAGES)
+    if why:
+        pytest.skip(why)
+    return str(folder)
 
 
 def _inspect(repo: Repo, era: str, *words: str, code: int = 0) -> dict[str, Any]:
@@ -36,7 +34,8 @@ def _inspect(repo: Repo, era: str, *words: str, code: int = 0) -> dict[str, Any]
 
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])
-def test_the_inspector_lists_calls_and_reads(alone: Repo, era: str) -> None:
+def test_the_inspector_lists_calls_and_reads(alone: Repo, programs: str, era: str) -> None:
+    alone = alone.with_env(PATH=f"{programs}{os.pathsep}{alone.env['PATH']}")
     alone.coord_json("claim", "held", "--agent", "beta")
     assert len(_inspect(alone, era, "--strict", "--method", "tools/list")["tools"]) == 12
     call = ["--method", "tools/call", "--tool-name", "claim_files", "--tool-args-json"]

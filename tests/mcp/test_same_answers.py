@@ -12,6 +12,7 @@ import pytest
 
 from git_coord.mcp.replies import clean
 from git_coord.mcp.tools import TOOLS
+from tests.cli.past import claim_long_ago, watched_long_ago
 from tests.helpers import Repo, new_repo, seal
 from tests.mcp.desk import ask, connected, run
 
@@ -116,18 +117,58 @@ def test_both_answer_the_same(
     made: tuple[Repo, str], tmp_path: Path, tool: str, arguments: dict[str, Any], words: list[str]
 ) -> None:
     repo, post = made
-    one, two = (Repo(Path(shutil.copytree(repo.path, tmp_path / name, symlinks=True)), repo.env) for name in "ab")
-    words = [post if word == "ID" else word for word in words]
+    given = {name: post if value == "ID" else value for name, value in arguments.items()}
+    _compare(repo, tmp_path, tool, given, [post if word == "ID" else word for word in words])
+
+
+def _compare(repo: Repo, folder: Path, tool: str, given: dict[str, Any], words: list[str]) -> dict[str, Any]:
+    """Ask both, each in its copy of the repository; return what both answered."""
+    one, two = (Repo(Path(shutil.copytree(repo.path, folder / name, symlinks=True)), repo.env) for name in "ab")
     said = one.run("git-coord", words[0], "--json", *words[1:])
 
     async def story() -> dict[str, Any]:
         async with connected(two.env) as client:
-            given = {name: post if value == "ID" else value for name, value in arguments.items()}
             return await ask(client, tool, workspace=str(two.path), **given)
 
     answered = run(story)
     assert _masked(answered) == _masked(clean(json.loads(said.out)))
     assert answered["ok"] == (said.code == 0)
+    return answered
+
+
+@pytest.fixture(scope="module")
+def abandoned(tmp_path_factory: pytest.TempPathFactory) -> Repo:
+    """Return a repository in which beta, who is gone, holds three files, and alpha has watched that for long enough."""
+    folder = tmp_path_factory.mktemp("abandoned")
+    repo = new_repo(folder / "repo", seal(folder / "home", {"PATH": "/usr/bin"}))
+    repo.commit("first", x="1\n")
+    repo.coord_json("init", "--agent", "beta")
+    claim_long_ago(repo, "src/a", "src/b", purpose="half done")
+    claim_long_ago(repo, "c")
+    repo.git("config", "coord.agent", "alpha")
+    repo.coord_json("init")
+    assert repo.coord("takeover", "src/a", "c").code == 7  # which begins to watch
+    watched_long_ago(repo)
+    return repo
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"files": ["src/a"], "reason": "gone"}, ["takeover", "-m", "gone", "src/a"]),
+        ({"files": ["#1"], "all_items": True}, ["takeover", "--all-items", "#1"]),
+        ({"files": ["src", "c"]}, ["takeover", "src", "c"]),
+        ({"files": ["c"], "dry_run": True}, ["takeover", "--dry-run", "c"]),
+    ],
+)
+def test_a_takeover_is_granted_by_both_alike(
+    abandoned: Repo, tmp_path: Path, arguments: dict[str, Any], words: list[str]
+) -> None:
+    answered = _compare(abandoned, tmp_path, "takeover", arguments, words)
+    assert answered["ok"] is True
+    assert answered.get("dry_run") is (True if "--dry-run" in words else None)
+    if "--dry-run" not in words:
+        assert (answered["agent"], answered["token"]) == ("alpha", 3)
 
 
 def test_every_tool_is_compared() -> None:

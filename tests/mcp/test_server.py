@@ -154,6 +154,36 @@ def test_changes_are_told_in_the_newer_era_to_who_listens(inside: Repo) -> None:
     run(story)
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["claim", "a"], {"claims", "audit"}),
+        (["presence", "set", "busy"], {"roster"}),
+        (["post", "hello"], {"board"}),
+        (["block", "task:7", "-m", "later"], {"claims", "audit"}),
+    ],
+)
+def test_each_kind_of_change_is_told_of_the_resources_that_show_it(
+    inside: Repo, words: list[str], told: set[str]
+) -> None:
+    heard: set[str] = set()
+
+    async def story() -> None:
+        async with connected(inside.env) as client:
+            await ask(client, "status")
+            uris = {f"coord://{what}{inside.path}": what for what in ("claims", "board", "roster", "audit")}
+            async with client.listen(resource_subscriptions=list(uris)) as events:
+                await anyio.to_thread.run_sync(lambda: inside.coord_json(*words, "--agent", "beta"))
+                async for event in events:
+                    heard.add(uris[getattr(event, "uri", "")])
+                    if told <= heard:
+                        break
+
+    run(story)
+    # Whoever acts shows itself: the roster may have changed with anything.
+    assert heard - {"roster"} <= told
+
+
 async def _until(holds: Any) -> None:
     while not holds():
         await anyio.sleep(0.02)
