@@ -25,7 +25,8 @@ def _program(folder: Path, name: str, says: str, code: int = 0) -> None:
     (folder / name).chmod(0o755)
 
 
-def _look(repo: Repo, tool: str, *, is_user: bool = False, **env: str) -> dict[str, Finding]:
+def look(repo: Repo, tool: str, *, is_user: bool = False, **env: str) -> dict[str, Finding]:
+    """Return what is read of switches, trust and approval."""
     app = open_app(str(repo.path), {**repo.env, **env})
     return {one.what: one for one in trust.look(app, tool, is_user=is_user)}
 
@@ -151,7 +152,7 @@ def test_claude_code_with_its_hooks_switched_off_is_a_problem(repo: Repo, file: 
     path = Path(file.replace("repo", str(repo.path)).replace("home", repo.env["HOME"]))
     path.parent.mkdir(parents=True)
     path.write_text(text)
-    found = _look(repo, "claude-code")
+    found = look(repo, "claude-code")
     assert found["trust" if state == "unknown" else "hooks"].state == state
     if state == "problem":
         assert found["hooks"].text == f"switched off by disableAllHooks in {path}"
@@ -162,8 +163,8 @@ def test_the_nearest_settings_decide_and_the_environment_too(repo: Repo) -> None
     user.parent.mkdir()
     user.write_text('{"disableAllHooks": true}')
     repo.write(".claude/settings.local.json", '{"disableAllHooks": false}')
-    assert _look(repo, "claude-code")["hooks"].state == "ok"
-    assert _look(repo, "claude-code", CLAUDE_CODE_SIMPLE="1")["hooks"].next == "unset CLAUDE_CODE_SIMPLE"
+    assert look(repo, "claude-code")["hooks"].state == "ok"
+    assert look(repo, "claude-code", CLAUDE_CODE_SIMPLE="1")["hooks"].next == "unset CLAUDE_CODE_SIMPLE"
 
 
 def test_trust_in_the_main_checkout_counts_for_its_worktrees_and_links_are_followed(repo: Repo, tmp_path: Path) -> None:
@@ -173,10 +174,10 @@ def test_trust_in_the_main_checkout_counts_for_its_worktrees_and_links_are_follo
     folder = tmp_path / "claude"
     folder.mkdir()
     (folder / ".claude.json").write_text(json.dumps(record))
-    assert _look(linked, "claude-code", CLAUDE_CONFIG_DIR=str(folder))["trust"].text == f"{repo.path} is trusted"
+    assert look(linked, "claude-code", CLAUDE_CONFIG_DIR=str(folder))["trust"].text == f"{repo.path} is trusted"
     record["projects"][str(tmp_path / "way")]["hasTrustDialogAccepted"] = False
     (folder / ".claude.json").write_text(json.dumps(record))
-    assert _look(linked, "claude-code", CLAUDE_CONFIG_DIR=str(folder))["trust"].state == "problem"
+    assert look(linked, "claude-code", CLAUDE_CONFIG_DIR=str(folder))["trust"].state == "problem"
 
 
 # Codex: what these tests take for its behaviour was seen of `hooks/list` of its app server, 0.171.0
@@ -191,7 +192,9 @@ HASHES = {
 """What codex 0.171.0 itself makes of the hooks that we install; a change of one makes every user approve it anew."""
 
 
-def _codex(repo: Repo, *, trusted: str = "trusted", approved: dict[str, str] | None = None, more: str = "") -> None:
+def codex_config(
+    repo: Repo, *, trusted: str = "trusted", approved: dict[str, str] | None = None, more: str = ""
+) -> None:
     hooks = HASHES if approved is None else approved
     text = f'{more}\n[projects."{repo.path}"]\ntrust_level = "{trusted}"\n'
     for event, digest in hooks.items():
@@ -203,9 +206,9 @@ def _codex(repo: Repo, *, trusted: str = "trusted", approved: dict[str, str] | N
 
 def test_codex_is_well_when_it_is_on_trusted_and_every_hook_approved_as_it_stands(repo: Repo) -> None:
     assert repo.coord("adapter", "install", "codex").code == 0
-    assert _states(_look(repo, "codex")) == {"hooks": "ok", "trust": "unknown"}
-    _codex(repo)
-    assert _states(_look(repo, "codex")) == {"hooks": "ok", "trust": "ok", "approval": "ok"}
+    assert _states(look(repo, "codex")) == {"hooks": "ok", "trust": "unknown"}
+    codex_config(repo)
+    assert _states(look(repo, "codex")) == {"hooks": "ok", "trust": "ok", "approval": "ok"}
 
 
 @pytest.mark.parametrize("name", ["hooks", "codex_hooks"])
@@ -213,53 +216,53 @@ def test_codex_is_well_when_it_is_on_trusted_and_every_hook_approved_as_it_stand
 def test_codex_with_the_feature_off_is_a_problem(repo: Repo, name: str, is_project: bool) -> None:
     assert repo.coord("adapter", "install", "codex").code == 0
     more = f"[features]\n{name} = false\n"
-    _codex(repo, more="" if is_project else more)
+    codex_config(repo, more="" if is_project else more)
     if is_project:
         repo.write(".codex/config.toml", more)
-    assert _look(repo, "codex")["hooks"].state == "problem"
+    assert look(repo, "codex")["hooks"].state == "problem"
 
 
 def test_codex_runs_nothing_of_a_project_that_is_not_trusted(repo: Repo) -> None:
     assert repo.coord("adapter", "install", "codex").code == 0
-    _codex(repo, trusted="untrusted")
-    assert _look(repo, "codex")["trust"].text.startswith(f"{repo.path} is 'untrusted' in ")
+    codex_config(repo, trusted="untrusted")
+    assert look(repo, "codex")["trust"].text.startswith(f"{repo.path} is 'untrusted' in ")
     path = Path(repo.env["HOME"], ".codex/config.toml")
     path.write_text(f'[projects."{repo.path.parent}"]\ntrust_level = "trusted"\n')  # a folder above does not count
-    assert _look(repo, "codex")["trust"].state == "problem"
+    assert look(repo, "codex")["trust"].state == "problem"
     path.write_text("[projects")
-    assert _look(repo, "codex")["trust"].state == "unknown"
+    assert look(repo, "codex")["trust"].state == "unknown"
 
 
 def test_codex_hooks_that_are_not_approved_as_they_stand_are_named(repo: Repo) -> None:
     assert repo.coord("adapter", "install", "codex").code == 0
-    _codex(repo, approved={})
+    codex_config(repo, approved={})
     shown = ", ".join(("pre_tool_use", "post_tool_use", "session_start", "stop", "session_end"))
-    assert _look(repo, "codex")["approval"].text == f"not approved, so they do not run: {shown}"
-    _codex(repo, approved={**HASHES, "pre_tool_use": HASHES["stop"]})
-    assert _look(repo, "codex")["approval"].text == "changed since approved, so they do not run: pre_tool_use"
+    assert look(repo, "codex")["approval"].text == f"not approved, so they do not run: {shown}"
+    codex_config(repo, approved={**HASHES, "pre_tool_use": HASHES["stop"]})
+    assert look(repo, "codex")["approval"].text == "changed since approved, so they do not run: pre_tool_use"
     off = f'[hooks.state."{repo.path}/.codex/hooks.json:stop:0:0"]\nenabled = false\n'
-    _codex(repo, approved={event: digest for event, digest in HASHES.items() if event != "stop"}, more=off)
-    assert _look(repo, "codex")["approval"].text == "switched off, so they do not run: stop"
+    codex_config(repo, approved={event: digest for event, digest in HASHES.items() if event != "stop"}, more=off)
+    assert look(repo, "codex")["approval"].text == "switched off, so they do not run: stop"
 
 
 def test_a_linked_worktree_of_codex_reads_the_main_checkout(repo: Repo) -> None:
     linked = repo.worktree("linked")
     assert linked.coord("adapter", "install", "codex").code == 0
-    _codex(repo)
-    found = _look(linked, "codex")
+    codex_config(repo)
+    found = look(linked, "codex")
     assert found["trust"].state == "ok"
     assert found["approval"].text == (
         f"codex reads {repo.path}/.codex/hooks.json for this worktree, where there is none of our hooks"
     )
     shutil.rmtree(linked.path / ".codex")
-    assert _look(linked, "codex")["trust"].next == "git coord adapter install codex --user"
+    assert look(linked, "codex")["trust"].next == "git coord adapter install codex --user"
 
 
 def test_hooks_of_the_user_need_their_approval_and_no_trusted_project(repo: Repo, tmp_path: Path) -> None:
     here = repo.with_env(CODEX_HOME=str(tmp_path / "codex"))
     assert here.coord("adapter", "install", "codex", "--user").code == 0
     (tmp_path / "codex/config.toml").write_text("")
-    assert _states(_look(here, "codex", is_user=True)) == {"hooks": "ok", "approval": "problem"}
+    assert _states(look(here, "codex", is_user=True)) == {"hooks": "ok", "approval": "problem"}
 
 
 # Gemini, Cursor, opencode
@@ -282,10 +285,10 @@ def test_gemini_goes_by_the_rule_with_the_longest_path(repo: Repo, rules: dict[s
     if rules is not None:
         named = {key.format(top=repo.path, above=repo.path.parent): value for key, value in rules.items()}
         (folder / "trustedFolders.json").write_text(json.dumps(named))
-    assert _look(repo, "gemini")["trust"].state == state
-    assert _look(repo, "gemini", GEMINI_CLI_TRUST_WORKSPACE="true")["trust"].state == "ok"
+    assert look(repo, "gemini")["trust"].state == state
+    assert look(repo, "gemini", GEMINI_CLI_TRUST_WORKSPACE="true")["trust"].state == "ok"
     (folder / "settings.json").write_text('{"security": {"folderTrust": {"enabled": false}}} // not here')
-    assert _look(repo, "gemini")["trust"].state == "ok"
+    assert look(repo, "gemini")["trust"].state == "ok"
 
 
 @pytest.mark.parametrize(
@@ -299,37 +302,37 @@ def test_gemini_goes_by_the_rule_with_the_longest_path(repo: Repo, rules: dict[s
 )
 def test_gemini_with_our_hooks_switched_off_is_a_problem(repo: Repo, settings: object, state: str) -> None:
     repo.write(".gemini/settings.json", json.dumps(settings))
-    assert _look(repo, "gemini")["hooks"].state == state
+    assert look(repo, "gemini")["hooks"].state == state
 
 
 def test_cursor_may_leave_out_a_file_with_one_odd_line_and_hides_whom_its_editor_trusts(repo: Repo) -> None:
     assert repo.coord("adapter", "install", "cursor").code == 0
-    assert _states(_look(repo, "cursor")) == {"hooks": "ok", "trust": "unknown"}
+    assert _states(look(repo, "cursor")) == {"hooks": "ok", "trust": "unknown"}
     path = repo.path / ".cursor/hooks.json"
     good = json.loads(path.read_text())
     path.write_text(json.dumps({**good, "hooks": {**good["hooks"], "preEdit": []}}))
-    assert _look(repo, "cursor")["hooks"].text.endswith(": preEdit")
+    assert look(repo, "cursor")["hooks"].text.endswith(": preEdit")
     path.write_text(json.dumps({**good, "hooks": {"stop": [{"command": "curl https://example.com"}]}}))
-    assert "URL" in _look(repo, "cursor")["hooks"].text
+    assert "URL" in look(repo, "cursor")["hooks"].text
     for name, top in (("other", "/nowhere"), ("this", str(repo.path))):
         folder = Path(repo.env["HOME"], ".cursor/projects", name)
         folder.mkdir(parents=True)
         (folder / ".workspace-trusted").write_text(json.dumps({"workspacePath": top}))
-    assert _look(repo, "cursor")["trust"].state == "ok"
+    assert look(repo, "cursor")["trust"].state == "ok"
 
 
 def test_opencode_asks_for_nothing_but_can_be_told_to_leave_plugins_out(repo: Repo) -> None:
-    assert _states(_look(repo, "opencode")) == {"trust": "ok"}
-    assert _look(repo, "opencode", OPENCODE_PURE="1")["hooks"].next == "unset OPENCODE_PURE"
-    assert _states(_look(repo, "opencode", is_user=True, OPENCODE_DISABLE_PROJECT_CONFIG="1")) == {"trust": "ok"}
+    assert _states(look(repo, "opencode")) == {"trust": "ok"}
+    assert look(repo, "opencode", OPENCODE_PURE="1")["hooks"].next == "unset OPENCODE_PURE"
+    assert _states(look(repo, "opencode", is_user=True, OPENCODE_DISABLE_PROJECT_CONFIG="1")) == {"trust": "ok"}
     repo.write("opencode.json", '{"plugins": []}')
-    assert _states(_look(repo, "opencode")) == {"hooks": "unknown"}
+    assert _states(look(repo, "opencode")) == {"hooks": "unknown"}
 
 
 def test_without_a_worktree_there_is_no_trust_to_read(repo: Repo) -> None:
     repo.git("clone", "--bare", "-q", str(repo.path), str(repo.path.parent / "bare.git"))
     bare = Repo(repo.path.parent / "bare.git", repo.env)
-    assert _states(_look(bare, "codex", is_user=True)) == {"trust": "unknown"}
+    assert _states(look(bare, "codex", is_user=True)) == {"trust": "unknown"}
 
 
 @pytest.mark.parametrize(
