@@ -18,6 +18,7 @@ from git_coord.store.libgit2 import open_libgit2
 from git_coord.store.location import discover
 from git_coord.store.loose import loose_objects
 from git_coord.store.memory import MemoryStore
+from git_coord.store.reffiles import ref_files
 from tests.helpers import PATIENCE, Repo, new_repo
 
 KINDS = [
@@ -59,14 +60,16 @@ def open_store(kind: str, repo: Repo) -> ClosableStore:
     if kind.startswith("gitcli"):
         return GitStore(git, location.object_format)
     if kind.startswith("loose"):
-        return GitStore(git, location.object_format, loose=loose_objects(location.common_dir, git.config()))
+        config = git.config()
+        files = ref_files(location.common_dir, location.object_format, config)
+        return GitStore(git, location.object_format, loose=loose_objects(location.common_dir, config), ref_files=files)
     return libgit2_store(git, location.common_dir)
 
 
 def libgit2_store(git: Git, common_dir: str) -> ClosableStore:
     """Open a SHA-1 repository the way that long-lived programs do."""
-    loose = loose_objects(common_dir, git.config())
-    store = open_libgit2(git, GitStore(git, "sha1", loose=loose), common_dir, loose)
+    loose, files = loose_objects(common_dir, git.config()), ref_files(common_dir, "sha1", git.config())
+    store = open_libgit2(git, GitStore(git, "sha1", loose=loose, ref_files=files), common_dir, loose)
     assert store is not None
     return store
 

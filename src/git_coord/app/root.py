@@ -21,6 +21,7 @@ from git_coord.store.interface import Store
 from git_coord.store.location import Location, discover
 from git_coord.store.loose import loose_objects
 from git_coord.store.refcache import RefCache
+from git_coord.store.reffiles import ref_files
 from git_coord.store.worktree import Worktree
 
 from .configured import open_remote, remote_name, settings
@@ -169,7 +170,14 @@ def open_app(
 def _store(git: Git, location: Location, config: Config, clock: Clock, *, long_lived: bool) -> Store:
     """Return the store: by git processes, and for who lives long with objects read in process."""
     loose = loose_objects(location.common_dir, config)
-    plain = GitStore(git, location.object_format, loose=loose, sleep=clock.sleep, common_dir=location.common_dir)
+    plain = GitStore(
+        git,
+        location.object_format,
+        loose=loose,
+        ref_files=ref_files(location.common_dir, location.object_format, config),
+        sleep=clock.sleep,
+        common_dir=location.common_dir,
+    )
     # In a partial clone only git knows which objects are promised and which are missing.
     if not long_lived or config.get("extensions.partialClone") is not None:
         return plain

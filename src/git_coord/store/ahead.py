@@ -13,9 +13,7 @@ from git_coord.errors import CoordError
 from git_coord.process import Process
 
 from .git import CONFIG_QUESTION, Git
-from .gitcli import REFS_QUESTION
 from .location import WHERE_QUESTION
-from .refnames import ALL_PREFIXES
 from .talk import CAT_FILE
 
 BLOCKING = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE")
@@ -24,7 +22,7 @@ _begun: dict[tuple[str, ...], Process] = {}
 
 def begin(env: Mapping[str, str]) -> None:
     """Start the questions in the current directory; a failure to start shows when they are asked in earnest."""
-    _start(env, WHERE_QUESTION, CONFIG_QUESTION, (*REFS_QUESTION, *ALL_PREFIXES))
+    _start(env, WHERE_QUESTION, CONFIG_QUESTION)
 
 
 def go_on(env: Mapping[str, str]) -> None:

@@ -20,6 +20,7 @@ from .codec import pack
 from .git import Git, first_words
 from .interface import ABSENT, RefUpdate, Swap, TreeRow
 from .loose import LooseObjects
+from .reffiles import RefFiles
 from .refnames import Ref
 from .slots import Slots
 from .talk import CatFile, UpdateRef
@@ -29,7 +30,7 @@ _PATIENCE = 1.0
 
 _UNPACK = ("unpack-objects", "-q")
 _TYPES = {TREE_MODE: "tree", "160000": "commit"}
-REFS_QUESTION = ("for-each-ref", "--format=%(objectname) %(refname)")
+_REFS_QUESTION = ("for-each-ref", "--format=%(objectname) %(refname)")
 
 
 class GitStore:
@@ -44,16 +45,18 @@ class GitStore:
         algorithm: str,
         *,
         loose: LooseObjects | None = None,
+        ref_files: RefFiles | None = None,
         sleep: Callable[[float], None] = time.sleep,
         common_dir: str | None = None,
     ) -> None:
-        """Start nothing yet; without `loose`, git writes the objects.
+        """Start nothing yet; without `loose`, git writes the objects, without `ref_files` it reads the refs.
 
         In `common_dir` a process notes what it moves: its locks are known when it dies.
         """
         self.git = git
         self._algorithm = algorithm
         self._loose = loose
+        self._ref_files = ref_files
         self._sleep = sleep
         self._objects = CatFile(git)
         self._refs = UpdateRef(
@@ -74,7 +77,11 @@ class GitStore:
         """Return the refs equal to a prefix, or below one that ends in a slash."""
         if not prefixes:
             return {}
-        lines = self.git.run([*REFS_QUESTION, *prefixes]).out
+        found = None if self._ref_files is None else self._ref_files.read(prefixes)
+        return self._refs_by_git(prefixes) if found is None else found
+
+    def _refs_by_git(self, prefixes: Sequence[str]) -> dict[Ref, Oid]:
+        lines = self.git.run([*_REFS_QUESTION, *prefixes]).out
         rows = (line.partition(" ") for line in os.fsdecode(lines).splitlines())
         # Git also lists what is below a pattern that does not end in a slash.
         below = tuple(prefix for prefix in prefixes if prefix.endswith("/"))
