@@ -12,6 +12,17 @@ from tests.helpers import Repo, hub_with_clones, new_repo, seal, warm
 from tests.helpers.seal import replace_environ
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Let each process of a parallel run begin with what takes longest: none works alone at the end."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=_seconds, reverse=True)
+
+
+def _seconds(item: pytest.Item) -> float:
+    slow = item.get_closest_marker("slow")
+    return 0 if slow is None else slow.args[0] if slow.args else 1
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _sealed_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Seal what runs outside a test's own seal: fixtures that several tests share."""

@@ -117,7 +117,7 @@ def opened(repo: Repo, clock: Later) -> App:
     return app
 
 
-@pytest.mark.slow
+@pytest.mark.slow(20)
 def test_two_hundred_beats_leave_a_bounded_number_of_objects_with_author_and_reader(
     trio: tuple[Repo, Repo, Repo],
 ) -> None:

@@ -23,7 +23,13 @@ LINES = {
 
 
 PROBE = """
-import os, sys
+import os, sys, traceback
+class Watch:
+    def find_spec(self, name, path=None, target=None):
+        if name in heavy:
+            sys.stderr.write("".join([name, " is imported by\\n", *traceback.format_stack()]))
+heavy = sys.argv.pop(1).split()
+sys.meta_path.insert(0, Watch())
 leave = os._exit
 def tell(status):
     sys.stderr.write("\\n".join(["", "loaded:", *sys.modules]))
@@ -36,9 +42,11 @@ main()
 
 
 def _imported(repo: Repo, *line: str) -> set[str]:
-    done = repo.run(sys.executable, "-c", PROBE, *line)
+    done = repo.run(sys.executable, "-c", PROBE, " ".join(HEAVY), *line)
     assert done.code == 0, done
-    return set(done.err.split("\nloaded:\n")[1].splitlines())
+    said, loaded = done.err.split("\nloaded:\n")
+    sys.stderr.write(said)  # who imported it, where a test fails
+    return set(loaded.splitlines())
 
 
 def _heavy(names: set[str]) -> list[str]:

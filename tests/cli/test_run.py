@@ -314,7 +314,7 @@ def test_nothing_else_stays_while_the_command_works(alone: Repo) -> None:
         assert process.wait(PATIENCE) == 0
 
 
-@pytest.mark.slow
+@pytest.mark.slow(20)
 def test_beats_keep_a_claim_alive_far_beyond_its_lease(quick: tuple[Repo, Repo]) -> None:
     alpha, beta = quick
     with running(alpha, "--claim", "a.txt", "--ttl", "12s", "--", "sh", "-c", "echo begun; read x") as process:

@@ -57,10 +57,11 @@ def pair(sshd: Sshd, tmp_path: Path, env: dict[str, str]) -> Pair:
     return Pair(hub, *found)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(30)
+@pytest.mark.timeout(600)
 def test_four_agents_over_ssh_lose_nothing(sshd: Sshd, tmp_path: Path, env: dict[str, str]) -> None:
     fleet = Fleet.launch(tmp_path, env, sshd.url(tmp_path / "hub.git"))
-    reports, trouble = fleet.run(fleet.checkouts(["ada", "bob"], ["cyd", "dot"]), edits=2, intrusions=1, seconds=100)
+    reports, trouble = fleet.run(fleet.checkouts(["ada", "bob"], ["cyd", "dot"]), edits=2, intrusions=1, seconds=400)
     assert not trouble, trouble
     assert [len(report.granted) for report in reports] == [2, 2, 2, 2]
     assert_history_holds(fleet, reports)

@@ -102,12 +102,18 @@ def test_a_waiter_killed_on_its_way_to_the_hub_waits_or_does_not(hub_and_clones:
 def test_a_waiter_killed_as_it_sees_its_grant_has_it_for_two_minutes(repo: Repo, start: Waiters, step: str) -> None:
     alpha, beta, gamma = (repo.with_env(GIT_COORD_AGENT=name) for name in NAMES[:3])
     init(alpha, beta, gamma)
-    alpha.coord_json("claim", "a.txt")
-    waiter = start(beta.with_env(**{VARIABLE: step}), "a.txt", "--wait")
-    alpha.coord_json("release", "a.txt")
-    assert waiter.ends()[0] == -9
-    (claim,) = gamma.coord_json("status")["claims"]
-    assert (claim["agent"], claim["unattended"]) == ("beta", True)
+    for _ in range(20):
+        alpha.coord_json("claim", "a.txt")
+        waiter = start(beta.with_env(**{VARIABLE: step}), "a.txt", "--wait")
+        alpha.coord_json("release", "a.txt")
+        assert waiter.ends()[0] == -9
+        (claim,) = gamma.coord_json("status")["claims"]
+        assert claim["agent"] == "beta"
+        if claim["unattended"]:
+            break
+        # Its first look found the grant already: then it is killed at the same step of what it says to that.
+        beta.coord_json("release", "a.txt")
+    assert claim["unattended"] is True
     assert "came to you" in beta.coord("status").err
     assert beta.coord_json("status")["claims"][0]["holder_stale"] is False
     assert beta.coord("release", "a.txt").code == 0
