@@ -5,12 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import click
 
 from git_coord import __version__
 from git_coord.cli.main import COMMANDS, HIDDEN, root
+from git_coord.lean import NamedTuple
 
 DOCS = Path(__file__).resolve().parent
 EXITS = (

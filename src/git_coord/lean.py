@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar, dataclass_tr
 C = TypeVar("C")
 
 if TYPE_CHECKING:
-    from typing import NamedTuple
+    from typing import NamedTuple  # noqa: TID251 - what it stands for
 else:
     from collections import namedtuple
 

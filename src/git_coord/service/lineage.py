@@ -30,8 +30,6 @@ def lineage(store: Store, tip: Oid, since: Oid | None) -> list[Oid]:
                 raise
             return commits
         commits = before + commits
-        if not before:
-            break
     return commits
 
 
