@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from git_coord.run.child import ending
-from tests.cli.words import said
+from tests.cli.words import plain, said
 from tests.helpers import PATIENCE, Repo, until
 
 SHOW = 'echo "$GIT_COORD_AGENT $GIT_COORD_SESSION [$GIT_COORD_TOKENS]"'
@@ -245,8 +245,8 @@ def test_a_lost_claim_stops_the_command_at_last_by_force(alone: Repo) -> None:
         assert process.wait(PATIENCE) == 4
         assert process.stderr is not None
         err = process.stderr.read()
-    assert "git coord: a claim of this command is lost: it was broken by alpha " in err
-    assert '"needed here"; it is stopped\n' in err
+    (told,) = [plain(line) for line in err.splitlines() if "lost" in line]
+    assert told == 'git coord: this command has lost #1 a.txt, broken by alpha <age> ago, "needed here"; it is stopped'
     assert held(alone) == []
 
 
@@ -269,7 +269,9 @@ def test_a_claim_that_is_lost_at_the_remote_is_noticed_with_the_next_beat(quick:
         assert alpha.coord("break", "#1", "-m", "needed here").code == 0
         assert process.wait(PATIENCE) == 4
         assert process.stderr is not None
-        assert "is lost: it was broken by alpha " in process.stderr.read()
+        (told,) = [plain(line) for line in process.stderr.read().splitlines() if "lost" in line]
+        words = 'this command has lost #1 a.txt, broken by alpha <age> ago, "needed here"; it is stopped'
+        assert told == f"git coord: {words}"
 
 
 def test_a_remote_that_goes_away_ends_what_can_be_vouched_for(quick: tuple[Repo, Repo]) -> None:
@@ -279,9 +281,8 @@ def test_a_remote_that_goes_away_ends_what_can_be_vouched_for(quick: tuple[Repo,
         hub.rename(hub.with_name("away.git"))
         assert process.wait(PATIENCE) == 4
         assert process.stderr is not None
-        assert (
-            "a claim of this command is lost: #1 can be vouched for no longer; it is stopped" in process.stderr.read()
-        )
+        words = "this command has lost #1 a.txt, which can be vouched for no longer; it is stopped\n"
+        assert process.stderr.read().count(words) == 1
     hub.with_name("away.git").rename(hub)
     assert alpha.coord("sync").code == 0
     assert held(alpha) == []
@@ -296,13 +297,42 @@ def test_what_nobody_can_vouch_for_any_more_is_looked_at_with_each_beat_and_not_
     with running(alpha, *wanted, "--", "sh", "-c", "echo begun; read x") as process:
         hub.rename(hub.with_name("away.git"))
         assert process.stderr is not None
-        assert any("it goes on" in line for line in iter(process.stderr.readline, ""))
-        told = (line for line in iter(process.stderr.readline, "") if "Treat as lost" in line)
-        next(told)
-        begun = time.monotonic()
-        for _ in range(3):
-            next(told)
+        lines = []
+        for line in iter(process.stderr.readline, ""):
+            lines.append(line)
+            if "it goes on" in line:
+                break
+        assert ["Treat as lost" in line for line in lines].count(True) == 1
+        begun, tried = time.monotonic(), {attempt(alpha)}
+        while len(tried) < 4:
+            tried.add(attempt(alpha))
+            alpha.git("rev-parse", "HEAD")
         assert time.monotonic() - begun > 1.5  # a beat is tried once a second here
+        hub.with_name("away.git").rename(hub)
+        assert any("signs of life arrive again" in line for line in iter(process.stderr.readline, ""))
+        tell(process)
+        rest = process.stderr.read()
+        assert process.wait(PATIENCE) == 0
+        assert [word for word in ("Treat as lost", "did not arrive", "goes on") if word in rest] == []
+
+
+def attempt(repo: Repo) -> str:
+    return (repo.path / ".git/coord/beat.attempt").read_text()
+
+
+def test_every_claim_that_is_lost_is_named_and_what_goes_on_is_told_of_the_next_one_too(alone: Repo) -> None:
+    beta = beside(alone)
+    patient = ("sh", "-c", "echo begun; git coord claim b.txt --ttl 6s >/dev/null; echo; read x")
+    wanted = ("--on-lost", "warn", "--claim", "a.txt", "--ttl", "6s")
+    with running(beta, *wanted, "--", *patient) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "\n"
+        assert process.stderr is not None
+        lines = (plain(line) for line in iter(process.stderr.readline, "") if "has lost" in line)
+        for token, name in (("#1", "a.txt"), ("#2", "b.txt")):
+            assert alone.coord("break", token, "-m", "needed").code == 0
+            lost = f"{token} {name}, broken by alpha <age> ago"
+            assert next(lines) == f'git coord: this command has lost {lost}, "needed"; it goes on\n'
         tell(process)
         assert process.wait(PATIENCE) == 0
 

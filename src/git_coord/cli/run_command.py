@@ -66,7 +66,7 @@ def command(
         return refused(app, output, begun, wanted.items)
     _tell(app, output, begun)
     app.rest()
-    return _run(_reopener(app), begun, argv, session.environment(app, begun), grace if on_lost == "stop" else 0)
+    return _run(app, begun, argv, session.environment(app, begun), grace if on_lost == "stop" else 0)
 
 
 def _wanted(app: App, names: tuple[str, ...], globs: tuple[str, ...], purpose: str, ttl: int | None) -> Wanted:
@@ -84,22 +84,30 @@ def _tell(app: App, output: Output, begun: Begun) -> None:
     output.talk(f"git coord: {name}  yours while this runs, else until {until}   {names}")
 
 
-def _reopener(app: App) -> Callable[[], App]:
-    """Return what opens the repository anew: a long life sees others' work only so."""
+def _reopener(app: App, told: set[int]) -> Callable[[], App]:
+    """Return what opens the repository anew: a long life sees others' work only so.
+
+    That a claim is lost, which every command says, is not said again of tokens that were `told`.
+    """
     cwd, env, me = os.getcwd(), dict(os.environ), app.coord.me.agent
     is_offline = app.coord.settings.offline == "allow"
-    notice = app.coord.notice
+
+    def notice(line: str) -> None:
+        if not any(line.startswith(f"lost: #{token} ") for token in told):
+            app.coord.notice(line)
+
     return lambda: open_app(cwd, env, agent=me, offline=is_offline, notice=notice)
 
 
-def _run(reopen: Callable[[], App], begun: Begun, argv: tuple[str, ...], env: dict[str, str], grace: int) -> int:
+def _run(app: App, begun: Begun, argv: tuple[str, ...], env: dict[str, str], grace: int) -> int:
     """Run the command and give back; `grace` 0 only warns of a loss."""
     from git_coord.run.child import Child, ending
     from git_coord.run.watch import Watch
 
-    reason, child, notice = "not started", Child(), reopen().coord.notice
+    told: set[int] = set()
+    reopen, reason, child, notice = _reopener(app, told), "not started", Child(), app.coord.notice
     try:
-        watch = Watch(reopen, begun.run)
+        watch = Watch(reopen, begun.run, told)
         try:
             child.start(argv, env)
         except OSError as trouble:  # as a shell says it
@@ -120,21 +128,22 @@ def _supervise(child: Child, watch: Watch, notice: Callable[[str], None], grace:
     from time import monotonic
 
     kill_at: float | None = None
-    is_told = False
+    is_lost = False
     while not child.has_ended():
-        if watch.lost and not is_told:
-            is_told = True
-            notice(f"a claim of this command is lost: {watch.lost}; {'it is stopped' if grace else 'it goes on'}")
-            if grace:
-                child.stop()
-                kill_at = monotonic() + grace
+        lost = watch.losses()
+        for name in lost:
+            notice(f"this command has lost {name}; it {'is stopped' if grace else 'goes on'}")
+        if lost and grace and not is_lost:
+            child.stop()
+            kill_at = monotonic() + grace
+        is_lost = is_lost or bool(lost)
         if kill_at is not None and monotonic() >= kill_at:
             child.kill()
             kill_at = None
         left = watch.seconds()
         child.wait(left if kill_at is None else min(left, kill_at - monotonic()))
         watch.turn()
-    return is_told and grace > 0
+    return is_lost and grace > 0
 
 
 def _give_back(reopen: Callable[[], App], begun: Begun, reason: str) -> None:

@@ -8,11 +8,13 @@ from contextlib import suppress
 
 from git_coord.app import App
 from git_coord.domain.ids import Nonce, Oid
+from git_coord.domain.state import State
 from git_coord.errors import CoordError
 from git_coord.guard import beats
 from git_coord.service.beat import interval
+from git_coord.service.context import Coord
 from git_coord.service.endings import endings
-from git_coord.service.leases import NEVER, afterwards, own_leases
+from git_coord.service.leases import NEVER, Gone, Standing, named, own_leases, said_beside, standing, warnings
 from git_coord.service.ledger import open_ledger, view
 from git_coord.service.under_run import claimed_under
 
@@ -23,18 +25,26 @@ LONGEST_SLEEP = 60
 class Watch:
     """Beats when one is due, by a process of its own that also reads the ledger; knows when a claim is lost.
 
-    `lost` says in words what happened to the first claim that is somebody else's, or that nobody can vouch for.
+    What there is to warn of is said when it changes, however many beats fail meanwhile.
     """
 
-    def __init__(self, reopen: Callable[[], App], run: str) -> None:
-        """Look at what is held now; raises CoordError."""
-        self.lost: str | None = None
+    def __init__(self, reopen: Callable[[], App], run: str, told: set[int]) -> None:
+        """Look at what is held now; raises CoordError. The tokens of what `losses` returns are `told`."""
+        self._told = told
+        self._losses: list[str] = []
+        self._over: set[Nonce] = set()
+        self._standing = Standing()
         self._reopen = reopen
         self._run = run
         self._beat: int | None = None
         self._retry = 0
-        self._held: tuple[Oid | None, set[Nonce]] = None, set()
+        self._held: tuple[Oid | None, dict[Nonce, int]] = None, {}
         self._read()
+
+    def losses(self) -> list[str]:
+        """Return, once each, the claims that are somebody else's, or that nobody can vouch for: which, and by whom."""
+        found, self._losses = self._losses, []
+        return found
 
     def seconds(self) -> float:
         """Return how long nothing has to be done, unless a process ends or a signal comes."""
@@ -87,21 +97,36 @@ class Watch:
         self._interval = interval(coord)
         last = beats.last_beat(self._folder, self._agent)
         self._next = (last[0] if last else 0) + self._interval
-        afterwards(coord)
-        over = next((each for each in own if now > each.until), None)
-        if over is not None:
-            self.lost = f"#{over.claim.token} can be vouched for no longer"
-        for gone in self._ended(app, {each.claim.op for each in own}):
-            self.lost = gone
+        over = {each.claim.op: each for each in own if now > each.until}
+        for each in [each for nonce, each in over.items() if nonce not in self._over]:
+            name = named(int(each.claim.token), (item for _, item in each.claim.live()))
+            self._losses.append(f"{name}, which can be vouched for no longer")
+        self._over = set(over)
+        gone = self._ended(app, {each.claim.op: int(each.claim.token) for each in own})
+        self._losses += [f"{named(each.token, each.items)}, {each.ended.words(now)}" for each in gone]
+        self._told |= {each.token for each in gone}
+        self._tell(coord, state)
 
-    def _ended(self, app: App, held: set[Nonce]) -> list[str]:
+    def _tell(self, coord: Coord, state: State) -> None:
+        """Say what is new: what a beat's own process had to say, and what to be warned of."""
+        for line in said_beside(coord):
+            coord.notice(line)
+        before, self._standing = self._standing, standing(coord, state)
+        if self._standing == before:
+            return
+        for line in warnings(coord, state):
+            coord.notice(line)
+        if self._standing == Standing():
+            coord.notice("signs of life arrive again")
+
+    def _ended(self, app: App, held: dict[Nonce, int]) -> list[Gone]:
         """Return how claims ended that were held at the last look; those the agent gave up itself are no loss."""
         (since, before), self._held = self._held, (app.coord.known.oid, held)
-        missing = before - held
+        missing = {nonce: token for nonce, token in before.items() if nonce not in held}
         if since is None or not missing:
             return []
-        found = endings(app.coord, since, missing).values()
-        return [f"it was {ended.words(app.coord.clock.now())}" for ended in found if ended.is_loss]
+        found = endings(app.coord, since, missing)
+        return [Gone(missing[nonce], ended) for nonce, ended in found.items() if ended.is_loss]
 
 
 def _has_ended(pid: int) -> bool:

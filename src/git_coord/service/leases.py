@@ -62,7 +62,7 @@ def afterwards(coord: Coord) -> None:
     """Say at the end of a command what it has not settled: what ends soon, and what was learned beside it."""
     if coord.identity is None:
         return
-    for line in coord.files.take(f"{SAID}/{coord.me.agent}").decode("utf-8", "replace").splitlines():
+    for line in said_beside(coord):
         coord.notice(line)
     lease = files.read_lease(coord.files.common, coord.me.agent)
     if lease is None or (coord.clock.now() < lease[2] and _trouble(coord) is None):
@@ -70,6 +70,11 @@ def afterwards(coord: Coord) -> None:
     if coord.head is not None or open_ledger(coord) is not None:
         for line in warnings(coord, coord.known.state):
             coord.notice(line)
+
+
+def said_beside(coord: Coord) -> list[str]:
+    """Return, once, what the processes beside the commands had to say to the agent."""
+    return coord.files.take(f"{SAID}/{coord.me.agent}").decode("utf-8", "replace").splitlines()
 
 
 def own_leases(coord: Coord, state: State) -> list[Own]:
@@ -86,12 +91,34 @@ def good_until(coord: Coord, claim: LiveClaim, beat: int | None) -> int:
     return vouched_until(coord.known.state.claims.get(claim.op, claim), beat, skew)
 
 
+class Standing(NamedTuple):
+    """What there is to warn of: claims that nobody vouches for, that end soon, and whether no beat arrives."""
+
+    over: tuple[Nonce, ...] = ()
+    soon: tuple[Nonce, ...] = ()
+    is_silent: bool = False
+
+
+def standing(coord: Coord, state: State) -> Standing:
+    """Return how things stand, to tell whether `warnings` would say something new."""
+    over, soon = _over(coord, state), _soon(coord, state)
+    silent = _trouble(coord) is not None
+    return Standing(tuple(each.claim.op for each in over), tuple(each.claim.op for each in soon), silent)
+
+
+def _over(coord: Coord, state: State) -> list[Own]:
+    return [each for each in own_leases(coord, state) if coord.clock.now() > each.until]
+
+
+def _soon(coord: Coord, state: State) -> list[Own]:
+    now, own = coord.clock.now(), own_leases(coord, state)
+    return [each for each in own if warned_from(each.claim, each.until) <= now <= each.until]
+
+
 def warnings(coord: Coord, state: State) -> list[str]:
     """Return what is to be said of own claims that end soon, or that this clone can vouch for no longer."""
     now, own = coord.clock.now(), own_leases(coord, state)
-    over = [each for each in own if now > each.until]
-    soon = [each for each in own if warned_from(each.claim, each.until) <= now <= each.until]
-    trouble = _trouble(coord)
+    over, soon, trouble = _over(coord, state), _soon(coord, state), _trouble(coord)
     why = f" ({trouble})" if trouble else ""
     lines = []
     if over:
@@ -117,8 +144,13 @@ def _silence(coord: Coord, own: Sequence[Own]) -> str:
 
 def _named(own: Sequence[Own]) -> str:
     first = own[0].claim
-    names = _names(item for _, item in first.live())
-    return f"#{first.token} {names}" + (f" and {len(own) - 1} more" if len(own) > 1 else "")
+    name = named(int(first.token), (item for _, item in first.live()))
+    return name + (f" and {len(own) - 1} more" if len(own) > 1 else "")
+
+
+def named(token: int, items: Iterable[Item]) -> str:
+    """Return a claim as notices name it: its token and the first of what it holds."""
+    return f"#{token} {_names(items)}".rstrip()
 
 
 def _names(items: Iterable[Item]) -> str:
@@ -185,7 +217,7 @@ def catch_up(coord: Coord) -> None:
 
 def _ending(coord: Coord, gone: Gone) -> str:
     word = "lost" if gone.ended.is_loss else "ended"
-    return f"{word}: #{gone.token} {_names(gone.items)}".rstrip() + f", {gone.ended.words(coord.clock.now())}"
+    return f"{word}: {named(gone.token, gone.items)}, {gone.ended.words(coord.clock.now())}"
 
 
 def is_shown(coord: Coord) -> bool:
