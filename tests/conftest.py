@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.helpers import Repo, hub_with_clones, new_repo, seal, warm
 from tests.helpers.seal import replace_environ
+
+if TYPE_CHECKING:
+    from tests.verify.stage import Stage
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -59,6 +63,24 @@ def repo(tmp_path: Path, env: dict[str, str]) -> Repo:
     made = new_repo(tmp_path / "repo", env)
     made.commit("first", **{"README.md": "hello\n"})
     return made
+
+
+@pytest.fixture(scope="session")
+def stage_template(tmp_path_factory: pytest.TempPathFactory, _sealed_session: None) -> Path:
+    """Return a folder with a hub and two members, of whom one holds a file; made once for the suites that use it."""
+    from tests.verify import stage as stages  # noqa: PLC0415 - not for those who need none
+
+    folder = tmp_path_factory.mktemp("stage")
+    stages.build(folder)
+    return folder
+
+
+@pytest.fixture
+def stage(stage_template: Path, tmp_path: Path, env: dict[str, str]) -> Stage:
+    """Return a stage of one's own; our hooks are installed in both clones."""
+    from tests.verify import stage as stages  # noqa: PLC0415
+
+    return stages.copy(stage_template, tmp_path, env)
 
 
 @pytest.fixture

@@ -240,7 +240,7 @@ def quick(pair: tuple[Repo, Repo]) -> tuple[Repo, Repo]:
 def test_a_lost_claim_stops_the_command_at_last_by_force(alone: Repo) -> None:
     beta = beside(alone)
     deaf = ("sh", "-c", "trap '' TERM; echo begun; while :; do read x; done")
-    with running(beta, "--grace", "1s", "--claim", "a.txt", "--ttl", "6s", "--", *deaf) as process:
+    with running(beta, "--grace", "1s", "--claim", "a.txt", "--ttl", "15s", "--", *deaf) as process:
         assert alone.coord("break", "#1", "-m", "needed here").code == 0
         assert process.wait(PATIENCE) == 4
         assert process.stderr is not None
@@ -253,7 +253,7 @@ def test_a_lost_claim_stops_the_command_at_last_by_force(alone: Repo) -> None:
 def test_a_lost_claim_can_be_a_warning(alone: Repo) -> None:
     beta = beside(alone)
     patient = ("sh", "-c", "echo begun; read x; exit 5")
-    with running(beta, "--on-lost", "warn", "--claim", "a.txt", "--ttl", "6s", "--", *patient) as process:
+    with running(beta, "--on-lost", "warn", "--claim", "a.txt", "--ttl", "15s", "--", *patient) as process:
         assert alone.coord("break", "#1", "-m", "needed here").code == 0
         assert process.stderr is not None
         assert any(line.endswith("; it goes on\n") for line in process.stderr)

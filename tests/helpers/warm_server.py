@@ -74,7 +74,6 @@ def _become(request: dict[str, object], streams: list[int]) -> None:
     os.environ.update(request["env"])  # type: ignore[call-overload]
     time.tzset()
     os.chdir(str(request["cwd"]))
-    gc.unfreeze()
     sys.argv = ["git-coord", *request["args"]]  # type: ignore[misc]
     import_module("git_coord.__main__").main()
 

@@ -12,12 +12,11 @@ from tests.verify.stage import Stage, succeed
 
 
 @pytest.fixture(scope="session")
-def branch_template(tmp_path_factory: pytest.TempPathFactory, _sealed_session: None) -> Path:
+def branch_template(tmp_path_factory: pytest.TempPathFactory, stage_template: Path) -> Path:
     """Alpha holds the branch `main` and reads `docs`; beta has a topic of its own."""
     folder = tmp_path_factory.mktemp("branches")
-    stages.build(folder)
-    env = dict(os.environ) | {"XDG_STATE_HOME": str(folder / "state")}
-    alpha, beta = (Repo(folder / name, env) for name in ("alpha", "beta"))
+    made = stages.copy(stage_template, folder, dict(os.environ))
+    alpha, beta = made.alpha, made.beta
     succeed(alpha, "claim", "branch:main", "branch:release", "-m", "cut 1.0")
     succeed(alpha, "claim", "--read", "branch:docs")
     for name in ("topic", "docs", "release/1.0"):

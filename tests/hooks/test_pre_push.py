@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from tests.helpers import PATIENCE, Completed, Repo
-from tests.verify import stage as stages
 from tests.verify.stage import Stage, succeed
 
 from git_coord.app import open_app
@@ -19,18 +18,6 @@ from git_coord.errors import CoordError, Kind
 from git_coord.hooks.pre_push import pre_push
 
 NOTES = "refs/notes/coord/alpha"
-
-
-@pytest.fixture(scope="session")
-def push_template(tmp_path_factory: pytest.TempPathFactory, _sealed_session: None) -> Path:
-    folder = tmp_path_factory.mktemp("push")
-    stages.build(folder)
-    return folder
-
-
-@pytest.fixture
-def stage(push_template: Path, tmp_path: Path, env: dict[str, str]) -> Stage:
-    return stages.copy(push_template, tmp_path, env)
 
 
 def violation(repo: Repo, text: str = "theirs\n") -> str:
