@@ -187,3 +187,15 @@ def test_a_policy_that_shortened_leases_meanwhile_refuses(team: list[Desk]) -> N
         claims.claim(coord, wanted("a.txt", ttl=7200))
     assert trouble(caught.value) == ("error", "refused: lease too long")
     assert beta.holdings() == {}
+
+
+def test_what_nobody_would_read_again_is_never_signed_whoever_asks_for_it(team: list[Desk]) -> None:
+    alpha, beta, _ = team
+    many = [f"f{number}" for number in range(5001)]
+    for asked in (["x" * 5000], ["a//b"], ["/a"], ["../a"], many):
+        with pytest.raises(CoordError, match=r"^this claim cannot be made: ") as found:
+            claims.claim(alpha.coord(), wanted(*asked))
+        assert found.value.kind is Kind.USAGE
+    assert alpha.granted("a.txt").claim.token == 1
+    step(alpha, beta)
+    assert beta.holdings() == {"a.txt": "alpha"}

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from git_coord.app import App
 from git_coord.domain.ids import Nonce, is_nonce
-from git_coord.domain.items import Intent, Item, ItemKind
+from git_coord.domain.items import Intent, Item, ItemKind, normalise_path
 from git_coord.domain.lease import CLASSES
 from git_coord.domain.state import LiveClaim
+from git_coord.domain.terms import MAX_ITEMS
 from git_coord.domain.text import escape_for_display, is_clean_line
+from git_coord.errors import CoordError, Kind
+from git_coord.guard.edit_state import is_large
 from git_coord.service import claims
 from git_coord.service.claims import ClaimGranted, ClaimRefused, Wanted
 from git_coord.service.here_only import claim_here, release_here
@@ -37,10 +41,14 @@ def _asked(app: App) -> str:
 def auto_claim(app: App, paths: Sequence[str], tool: str, *, waits: bool) -> ClaimGranted | ClaimRefused:
     """Claim files that nobody holds, for the length of a quick lease; `waits` for the remote to confirm it.
 
-    Raises CoordError as `claims.claim` does.
+    Raises CoordError as `claims.claim` does, and USAGE for more files than one claim can have, or a name too long.
     """
-    pins = app.worktree.pins(paths)
-    items = tuple(Item(ItemKind.PATH, path, Intent.EDIT, pins.get(path)) for path in paths)
+    if len(paths) > MAX_ITEMS:
+        text = f"{len(paths)} files in one call, and at most {MAX_ITEMS} in one claim"
+        raise CoordError(Kind.USAGE, text, next="git coord claim FOLDER -m WHY")
+    top = app.location.top or ""
+    pins = app.worktree.pins([path for path in paths if not is_large(top, os.fsencode(path))])
+    items = tuple(Item(ItemKind.PATH, normalise_path(path), Intent.EDIT, pins.get(path)) for path in paths)
     wanted = Wanted(items, f"auto, an edit by {tool}", LEASE, CLASSES[LEASE], None, app.worktree.base())
     done = (claims.claim if waits else claim_here)(app.coord, wanted)
     if isinstance(done, ClaimGranted):

@@ -24,7 +24,7 @@ def decide(tool: str, event: str, data: bytes) -> Answer:
     if isinstance(payload, str):
         return edit.not_understood(tool, event, payload)
     tool = dialect(tool, payload)
-    call = read_call(tool, payload, os.getcwd())
+    call = read_call(tool, payload, edit.here())
     if event == "pre-edit":
         return _before(tool, call)
     try:

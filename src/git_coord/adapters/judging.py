@@ -66,10 +66,10 @@ def _changed(app: App, edit: Edit, now: Picture, held: Sequence[str]) -> list[st
 
 
 def _is_as_claimed(app: App, edit: Edit, now: Picture, path: str) -> bool:
-    """Compare with the pin of the claim; under a folder or a glob nothing but the agent's own edits is pinned."""
+    """Compare with the pin of the claim; under a folder or glob, and of a large file, only own edits are pinned."""
     state = now.state
     items = [state.claims[nonce].items[at] for nonce, at in state.index.covering(path)]
     pins = [item.blob for item in items if item.name == path and item.kind.value == "path"]
-    if not pins:
+    if not pins or edit_state.is_large(edit.place.top, os.fsencode(path)):
         return edit_state.is_as_pinned(edit.place, app.coord.me.agent, os.fsencode(path)) is None
     return app.worktree.pins([path]).get(path) in pins

@@ -51,7 +51,7 @@ def quick(tool: str, event: str, data: bytes) -> Answer | None:
     tool = dialect(tool, payload)
     if event not in ("pre-edit", "post-edit"):
         return None
-    call = read_call(tool, payload, os.getcwd())
+    call = read_call(tool, payload, here())
     if call.problem:
         return not_understood(tool, event, call.problem)
     if is_bypassed():
@@ -60,6 +60,14 @@ def quick(tool: str, event: str, data: bytes) -> Answer | None:
         return _before(tool, call) if event == "pre-edit" else _after(tool, call)
     except (OSError, ValueError, LookupError, git.GitFailed):
         return None
+
+
+def here() -> str:
+    """Return the folder we were started in; one that is gone is no reason to let anything pass."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return "/"
 
 
 def parse(data: bytes) -> dict[str, object] | str:

@@ -101,7 +101,7 @@ def _take_command(tool: str, call: Call, given: dict[str, object]) -> None:
     command = given.get("command")
     if isinstance(command, list):
         command = next((word for word in reversed(command) if isinstance(word, str)), None)
-    if not isinstance(command, str):
+    if not (command := _string(command)):
         call.problem = f"{call.name} has no command"
         return
     folder = _text(given, "cwd") or _text(given, "workdir") or call.cwd
@@ -117,7 +117,7 @@ def _take_named(call: Call, given: dict[str, object]) -> None:
     for key in _LISTED:
         listed = given.get(key)
         for each in listed if isinstance(listed, list) else ():
-            found.append(each if isinstance(each, str) else "")
+            found.append(_string(each))
             if isinstance(each, dict):
                 found += [_text(each, name) for name in _NAMED]
     call.targets = [(path.removeprefix("file://"), False) for path in dict.fromkeys(found) if path]
@@ -142,5 +142,18 @@ def _cwd(payload: dict[str, object], here: str) -> str:
 
 
 def _text(found: dict[str, object], key: str) -> str:
-    value = found.get(key)
-    return value if isinstance(value, str) and "\0" not in value else ""
+    return _string(found.get(key))
+
+
+def _string(value: object) -> str:
+    """Return a text that can name something, empty for what cannot: with a NUL in it no system takes it.
+
+    Half of a surrogate pair is what JavaScript writes as U+FFFD; what stands for a byte (`surrogateescape`) stays.
+    """
+    if not isinstance(value, str) or "\0" in value:
+        return ""
+    try:
+        value.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return value

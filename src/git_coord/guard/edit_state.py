@@ -11,6 +11,9 @@ IDLE = 2 * 3600
 """Seconds without a call after which a session is taken to be over, if its tool never said so."""
 TOUCHED = 60
 ABSENT = b"-"
+CHUNK = 1 << 20
+LARGE = 1 << 26
+"""Bytes from which on a file is not read through for an edit, neither here nor to pin a claim of it."""
 
 
 def session_key(tool: str, session: str, subagent: str, *, apart: bool) -> str:
@@ -43,8 +46,9 @@ def acting(place: Place, key: str, agent: str) -> tuple[str, str] | None:
 
     `agent` is the worktree's own. `GIT_COORD_AGENT` was set by somebody who knows better.
     """
-    if os.environ.get("GIT_COORD_AGENT"):
-        return os.environ["GIT_COORD_AGENT"], ""
+    if given := os.environ.get("GIT_COORD_AGENT"):
+        # It becomes part of file names; what cannot be a name at all the full program refuses with better words.
+        return None if "/" in given or given.startswith(".") else (given, "")
     path = owner_file(place)
     if agent and (not key or (read_file(path) or b"").decode("ascii", "replace").strip() == key):
         _touch(path)
@@ -86,15 +90,34 @@ def stamp(top: str, name: bytes) -> bytes:
     return b"%d %d %d %d" % (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
 
 
+def is_large(top: str, name: bytes) -> bool:
+    """Tell whether a file is too large to be read through for an edit."""
+    try:
+        return os.lstat(os.path.join(os.fsencode(top), name)).st_size > LARGE
+    except OSError:
+        return False
+
+
 def _content(top: str, name: bytes) -> bytes:
+    """Return the hash of what a file or a link holds; of a large one, its stamp, for no edit may wait for a minute."""
     import hashlib
 
     path = os.path.join(os.fsencode(top), name)
+    found = hashlib.sha256()
     try:
-        data = os.readlink(path) if os.path.islink(path) else read_file(os.fsdecode(path))
+        if os.path.islink(path):
+            found.update(os.readlink(path))
+        elif not os.path.isfile(path):
+            return ABSENT
+        elif is_large(top, name):
+            return stamp(top, name)
+        else:
+            with open(path, "rb", buffering=0) as file:
+                while part := file.read(CHUNK):
+                    found.update(part)
     except OSError:
-        data = None
-    return ABSENT if data is None else hashlib.sha256(data).hexdigest().encode("ascii")
+        return ABSENT
+    return found.hexdigest().encode("ascii")
 
 
 def pin(place: Place, agent: str, name: bytes) -> None:

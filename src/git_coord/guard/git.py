@@ -57,12 +57,16 @@ class Process:
 
 
 def read_file(*parts: str) -> bytes | None:
-    """Return a file's bytes, None when there is none or it cannot be read."""
+    """Return a file's bytes, None when there is none or it cannot be read; what is no file is never waited for."""
+    import stat  # loaded with os
+
     try:
-        fd = os.open(os.path.join(*parts), os.O_RDONLY)
+        fd = os.open(os.path.join(*parts), os.O_RDONLY | os.O_NONBLOCK)
     except OSError:
         return None
     try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            return None
         data = os.read(fd, os.fstat(fd).st_size + 1)
         while part := os.read(fd, 1 << 16):  # files of /proc say that they are empty
             data += part

@@ -59,7 +59,13 @@ def seal_operation(op: Operation, signer: Signer) -> Sealed:
     """
     if isinstance(op, Rotate):
         _check_proof(op)
-    record = seal(to_bytes(op), signer)
+    statement = to_bytes(op)
+    try:
+        parse_operation(statement)
+    except CoordError as trouble:
+        # Signed and placed it would make a ledger that nobody reads again, this clone neither.
+        raise CoordError(Kind.USAGE, f"this {op.KIND} cannot be made: {trouble.message}") from None
+    record = seal(statement, signer)
     if len(record) > op.LIMIT:
         raise CoordError(Kind.USAGE, f"too much for one {op.KIND}: {len(record)} bytes, at most {op.LIMIT}")
     return Sealed(record, op, signer.key)
