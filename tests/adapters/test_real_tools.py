@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from tests.adapters.test_doctor import HASHES, codex_config, look
-from tests.helpers import Repo
+from tests.helpers import PATIENCE, Repo
 from tests.helpers.registries import npm_install
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(60)  # two large downloads
 NOWHERE = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), "http://127.0.0.1:9")
 
 
@@ -61,7 +61,7 @@ class AppServer:
         """Return whether each hook is trusted, by the event that it is filed under; and end."""
         (found,) = self._ask(2, "hooks/list", {"cwds": [str(repo.path)]})["data"]
         assert (found["warnings"], found["errors"]) == ([], [])
-        self._process.communicate(timeout=60)
+        self._process.communicate(timeout=PATIENCE)
         return {hook["key"].split(":")[1]: hook["trustStatus"] for hook in found["hooks"] if hook["enabled"]}
 
 

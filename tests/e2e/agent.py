@@ -81,7 +81,7 @@ class Worker:
             if len(self.report.refused) < self.orders.intrusions:
                 self.intrude(json.loads(done.out)["path"])
             # Six that ask again at once would spend their time on refusals, and the processor's.
-            select.poll().poll(self.dice.randint(300, 1500))
+            select.poll().poll(self.dice.randint(500, 4000))
         raise TimeoutError(f"{self.orders.agent} ran out of time with {len(self.report.tokens)} claims granted")
 
     def intrude(self, path: str) -> None:

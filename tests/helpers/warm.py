@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 SERVER = Path(__file__).with_name("warm_server.py")
@@ -98,10 +98,10 @@ def run(
         try:
             streams.talk(time.monotonic() + timeout)
         except TimeoutError:
-            os.killpg(streams.pid, signal.SIGKILL)
+            streams.kill()
             raise subprocess.TimeoutExpired(["git", "coord", *args], timeout) from None
         except BaseException:
-            os.killpg(streams.pid, signal.SIGKILL)
+            streams.kill()
             raise
     # Git makes of a signal what a shell does.
     return (streams.status if streams.status >= 0 else 128 - streams.status), streams.read["out"], streams.read["err"]
@@ -125,6 +125,7 @@ class _Streams:
             ours, end = os.pipe()
             self._selector.register(ours, selectors.EVENT_READ, name)
             self.theirs.append(end)
+        self._note = ours
 
     def __enter__(self) -> _Streams:
         return self
@@ -150,6 +151,17 @@ class _Streams:
         for fd in self.theirs:
             os.close(fd)
         self.theirs = []
+
+    def kill(self) -> None:
+        """End the command and what it has started."""
+        while b"\n" not in self.read["note"]:
+            data = os.read(self._note, CHUNK)
+            assert data, "the process that forks commands is gone"
+            self.read["note"] += data
+        # First itself: it may not lead a group yet.
+        for kill in (os.kill, os.killpg):
+            with suppress(ProcessLookupError):
+                kill(self.pid, signal.SIGKILL)
 
     def talk(self, end: float) -> None:
         """Write and read until everything is said; raises `TimeoutError` at the end."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from git_coord.service.failpoints import VARIABLE
-from tests.helpers import Repo
+from tests.helpers import PATIENCE, Repo
 from tests.helpers.waiter import Waiters
 from tests.mcp.desk import Server, greeting, message
 from tests.race.crew import holdings, init, wrong
@@ -44,7 +44,7 @@ def _waits(repo: Repo, step: str | None = None) -> Server:
 
 
 def _ended(server: Server) -> int:
-    server.process.communicate(timeout=60)
+    server.process.communicate(timeout=PATIENCE)
     return server.process.returncode
 
 

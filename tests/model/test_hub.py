@@ -195,7 +195,7 @@ class HubMachine(Machine):
             self.auditor.audit(self.hub, tip)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(30)
 class TestHub(HubMachine.TestCase):  # type: ignore[name-defined,misc]
     """Run by the name that pytest looks for."""
 

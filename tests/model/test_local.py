@@ -16,7 +16,7 @@ class LocalMachine(Machine):
     CLONES: ClassVar = {"one": ("alpha", "beta", "gamma", "alpha@2")}
 
 
-@pytest.mark.slow
+@pytest.mark.slow(10)
 class TestLocal(LocalMachine.TestCase):  # type: ignore[name-defined,misc]
     """Run by the name that pytest looks for."""
 
