@@ -116,8 +116,12 @@ def test_what_is_not_in_the_way_and_what_the_policy_forbids(alone: Repo) -> None
     other = alone.worktree("beta", agent="beta")
     assert other.coord("init", "--agent", "beta").code == 0
     claim_long_ago(alone, "a")
-    assert said(other.coord("takeover", "b"))[0] == 1
-    assert other.coord_json("takeover", "b", code=1)["message"] == "nothing is in the way of b"
+    assert said(other.coord("takeover", "b", "it's")) == (
+        1,
+        "",
+        "git coord: b, it's are free: nobody else holds them, there is nothing to take over\n"
+        "next   git coord claim b 'it'\"'\"'s'\n",
+    )
     assert other.coord_json("takeover", code=2)["message"] == "name at least one path or #token"
     alone.coord_json("policy", "--takeover", "never")
     answer = other.coord_json("takeover", "a", code=7)

@@ -391,14 +391,22 @@ def test_a_token_means_all_that_its_claim_holds_and_all_items_does_for_a_path(he
 def test_what_is_free_or_ones_own_is_not_taken_over(held: list[Desk]) -> None:
     alpha, beta, _ = held
     for desk, names, tokens, words in (
-        (beta, ["free.txt"], [], ("error", "nothing is in the way of free.txt")),
-        (alpha, ["a.txt"], [], ("error", "nothing is in the way of a.txt")),
+        (beta, ["free.txt"], [], ("error", "free.txt is free: nobody else holds it, there is nothing to take over")),
+        (alpha, ["a.txt"], [], ("error", "a.txt is yours already")),
         (alpha, [], [1], ("error", "#1 is yours")),
         (beta, [], [7], ("lost", "#7 is not held by anybody")),
     ):
         with pytest.raises(CoordError) as caught:
             look(desk, *names, tokens=tokens)
         assert trouble(caught.value) == words
+
+
+def test_what_is_free_is_claimed_with_the_rest_that_is_taken_over(held: list[Desk]) -> None:
+    beta = held[1]
+    wait(beta, TTL + SKEW + 1)
+    done = take(beta, "free.txt", "a.txt")
+    assert [each.name for each in done.claim.items] == ["free.txt", "a.txt"]
+    assert {name for name, agent in beta.holdings().items() if agent == "beta"} == {"free.txt", "a.txt"}
 
 
 def test_the_policy_may_want_no_takeovers(held: list[Desk]) -> None:

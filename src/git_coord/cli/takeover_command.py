@@ -49,7 +49,7 @@ def command(
 
     Each gate is checked after a fetch, and shown: the lease is over, the holder's presence is not fresh, no commit of
     its own is new, and nothing changed while this clone watched for a full lease. A claim that stands in the way of a
-    path ends whole; what of it is not asked for is free.
+    path ends whole; what of it is not asked for is free. What nobody holds is claimed with the rest.
     """
     app, output = options.means(as_json, agent)
     tokens, names = resources.tokens_and_names(resource)
@@ -57,10 +57,11 @@ def command(
         raise CoordError(Kind.USAGE, "name at least one path or #token")
     began = takeover.look_again(app.coord)
     asked = resources.items(app, names, globs, Intent.EDIT) if names or globs else ()
-    meant = takeover.meant(app.coord, tokens, asked, everything=all_items)
+    typed = render.quoted([*resource, *(f"--glob={glob}" for glob in globs)])
+    meant = takeover.meant(app.coord, tokens, asked, everything=all_items, typed=typed)
     looks = takeover.examine(app.coord, meant.claims, began)
     app.refresh_snapshot()
-    shown = _Shown(app, output, looks, render.quoted([*resource, *(f"--glob={glob}" for glob in globs)]))
+    shown = _Shown(app, output, looks, typed)
     if (closed := takeover.verdict(looks)) is not None:
         return shown.refused(*closed)
     takeover.check_checkout(app.coord, meant.claims, meant.items, app.worktree.uncommitted)

@@ -10,7 +10,7 @@ from git_coord.domain.granting import place_in_queue
 from git_coord.domain.items import Intent, Item, ItemKind, show_name
 from git_coord.domain.ledger import Change, Granted, Outcome, Refusal, Refused, conflicts
 from git_coord.domain.obstacles import obstacles
-from git_coord.domain.state import LiveClaim
+from git_coord.domain.state import LiveClaim, State
 from git_coord.domain.statements import Takeover
 from git_coord.domain.timestamps import format_stamp
 from git_coord.errors import CoordError, Kind
@@ -77,10 +77,12 @@ def look_again(coord: Coord) -> float:
     return began
 
 
-def meant(coord: Coord, tokens: Sequence[int], items: Sequence[Item], *, everything: bool) -> Meant:
+def meant(coord: Coord, tokens: Sequence[int], items: Sequence[Item], *, everything: bool, typed: str = "") -> Meant:
     """Return what tokens (all that such a claim holds) and items mean; `everything` adds what else those claims hold.
 
-    Raises CoordError(LOST) for a token that nobody holds, CoordError(ERROR) for what is free or one's own.
+    What is free among it is claimed with the rest; `typed` is how the items were named.
+    Raises CoordError(LOST) for a token that nobody holds, CoordError(ERROR) for a token of one's own, and where nothing
+    at all is in the way.
     """
     state, me = coord.known.state, coord.me.agent
     whole = [claim for claim, _ in by_token(state, tokens, None).claims]
@@ -88,15 +90,23 @@ def meant(coord: Coord, tokens: Sequence[int], items: Sequence[Item], *, everyth
         if claim.holder == me:
             raise CoordError(Kind.ERROR, f"#{claim.token} is yours", next="git coord status")
     found = {claim.op: claim for claim in whole}
-    for item in items:
-        hits = conflicts(state, me, [item])
-        if not hits:
-            name = show_name(item.kind, item.name)
-            raise CoordError(Kind.ERROR, f"nothing is in the way of {name}", next="git coord claim")
-        found |= {hit.claim.op: hit.claim for hit in hits}
+    found |= {hit.claim.op: hit.claim for hit in conflicts(state, me, items)}
+    if not found:
+        raise _nothing(state, items, typed)
     claims = tuple(sorted(found.values(), key=lambda claim: claim.token))
     theirs = [item for claim in (claims if everything else whole) for _, item in claim.live()]
     return Meant(_once([*items, *theirs]), claims)
+
+
+def _nothing(state: State, items: Sequence[Item], typed: str) -> CoordError:
+    """Return the error for items that nobody else holds."""
+    names = ", ".join(show_name(item.kind, item.name) for item in items[:3])
+    more = f" and {len(items) - 3} more" if len(items) > 3 else ""
+    verb, what = ("is", "it") if len(items) == 1 else ("are", "them")
+    if all(state.index.overlapping(item) for item in items):
+        return CoordError(Kind.ERROR, f"{names}{more} {verb} yours already", next="git coord status")
+    text = f"{names}{more} {verb} free: nobody else holds {what}, there is nothing to take over"
+    return CoordError(Kind.ERROR, text, next=f"git coord claim {typed}".rstrip())
 
 
 def _once(items: Sequence[Item]) -> tuple[Item, ...]:
