@@ -7,7 +7,7 @@ from tests.service.eras import begin, chain_of, drop_kept, forgetting, fresh, ke
 from tests.service.scene import Scene
 
 from git_coord.domain.ids import Agent, Oid
-from git_coord.errors import CoordError
+from git_coord.errors import CoordError, Kind
 from git_coord.service import epochs
 from git_coord.service.announce import read_all
 from git_coord.service.claims import ClaimGranted, ClaimRefused
@@ -141,6 +141,24 @@ def test_a_hub_that_lost_what_came_before_gets_it_back_from_who_has_it(scene: Sc
     pushes = beta.remote.pushes
     beta.sync()
     assert beta.remote.pushes == pushes
+
+
+def test_a_clone_that_lacks_what_came_before_is_told_what_helps_and_that_does(scene: Scene) -> None:
+    alpha, beta = scene.joined("alpha", "beta")
+    alpha.granted("a.txt")
+    begin(alpha)
+    assert alpha.remote is not None
+    assert beta.remote is not None
+    drop_kept(scene.hub)
+    scene.hub = alpha.remote.hub = beta.remote.hub = forgetting(scene)
+    beta.store = beta.remote.store = only_reachable(beta.store)
+    with pytest.raises(CoordError) as caught:
+        beta.sync()
+    assert (caught.value.kind, caught.value.next) == (Kind.UNTRUSTED, "git coord sync")
+    assert caught.value.message.endswith("is missing; a clone that has it gives it back: git coord sync there")
+    alpha.sync()
+    beta.sync()
+    assert beta.holdings() == {"a.txt": "alpha"}
 
 
 def test_a_lost_answer_begins_no_second_epoch(scene: Scene) -> None:

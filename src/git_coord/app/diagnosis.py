@@ -56,7 +56,7 @@ def _ledger(app: App) -> Iterator[Finding]:
     done = walk(app.coord, None, lineage(app.coord.store, head.oid, None))
     if done.fault is not None:
         text = f"ledger commit {done.fault.commit[:10]}: {done.fault.reason}"
-        yield Finding("wrong", text, "git coord doctor --repair-ledger")
+        yield Finding("wrong", text, done.fault.next)
         return
     counters, claims = head.state.counters, len(head.state.claims)
     yield Finding("ok", f"ledger {head.oid[:10]}: {counters.ops} operations verified, {claims} live claims")
@@ -134,7 +134,7 @@ def _remote(app: App) -> Iterator[Finding]:
     done = verified(app.coord, tip) if tip is not None and app.coord.head is not None else None
     if done is not None and done.fault is not None:
         text = f"the ledger at {app.coord.remote.name}: commit {done.fault.commit[:10]}: {done.fault.reason}"
-        yield Finding("wrong", text, "git coord doctor --repair-ledger")
+        yield Finding("wrong", text, done.fault.next)
 
 
 CHECKS: tuple[Callable[[App], Iterator[Finding]], ...] = (

@@ -29,10 +29,11 @@ OTHER_STATE = "its state is not the one that was signed"
 
 
 class Fault(NamedTuple):
-    """The first commit of a chain that does not follow from its parent, and why."""
+    """The first commit of a chain that does not follow from its parent, why, and the command that mends it."""
 
     commit: Oid
     reason: str
+    next: str = "git coord doctor --repair-ledger"
 
 
 class Walk(NamedTuple):

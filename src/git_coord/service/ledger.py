@@ -99,7 +99,8 @@ def _beyond_a_gap(coord: Coord, known: Head, commits: list[Oid]) -> Walk:
     epoch, last = begun_by(coord.store, commits[0]), done.head.state.epoch if done.head else None
     before = known.state.epoch.number if known.state.epoch else 0
     if last is not None and last.number <= before + 1:  # what came before an epoch is kept until the next begins
-        return Walk(None, {}, (), Fault(commits[0], "the ledger commit before it is missing"))
+        reason = "the ledger commit before it is missing; a clone that has it gives it back: git coord sync there"
+        return Walk(None, {}, (), Fault(commits[0], reason, next="git coord sync"))
     if done.fault is None and epoch is not None:
         coord.notice(f"epochs began while this clone was away; what came before epoch {epoch.number} was not seen")
     return done
@@ -137,7 +138,7 @@ def untrusted(done: Walk) -> CoordError:
     return CoordError(
         Kind.UNTRUSTED,
         f"refused to adopt the ledger: commit {done.fault.commit[:10]}: {done.fault.reason}",
-        next="git coord doctor --repair-ledger",
+        next=done.fault.next,
         data={"commit": done.fault.commit, "reason": done.fault.reason, "kept": kept},
     )
 
