@@ -7,6 +7,7 @@ import click
 from git_coord.domain.ids import Agent
 from git_coord.service import epochs
 from git_coord.service.ledger import open_ledger
+from git_coord.service.old_files import drop_old_files
 from git_coord.service.remote_ledger import ROSTER_FAMILIES, fetch_and_adopt
 
 from . import options
@@ -28,19 +29,22 @@ def command(is_now: bool, dry_run: bool, as_json: bool, agent: str | None) -> in
     count = epochs.length(app.coord)
     is_due = is_now or count > epochs.EPOCH_OPERATIONS
     if dry_run:
-        return _tell(output, count, None, [], f"{count} operations: {'a new epoch is due' if is_due else NOT_DUE}")
+        return _tell(output, count, None, [], 0, f"{count} operations: {'a new epoch is due' if is_due else NOT_DUE}")
     gone = epochs.drop_leftovers(app.coord)
+    files = drop_old_files(app.coord)
     begun = epochs.begin(app.coord) if is_due else None
     app.refresh_snapshot()
     words = f"{count} operations: {NOT_DUE}"
     if begun is not None:
         words = f"epoch {begun.number} begins; the {begun.operations} operations before it are kept until the next"
-    return _tell(output, count, begun.number if begun else None, gone, words)
+    return _tell(output, count, begun.number if begun else None, gone, files, words)
 
 
-def _tell(output: Output, count: int, epoch: int | None, gone: list[Agent], words: str) -> int:
+def _tell(output: Output, count: int, epoch: int | None, gone: list[Agent], files: int, words: str) -> int:
     if output.is_json:
-        output.object({"operations": count, "limit": epochs.EPOCH_OPERATIONS, "epoch": epoch, "dropped": gone})
-    else:
-        output.lines([words, *([f"dropped presence and posts of {', '.join(gone)}"] if gone else [])])
+        limit = epochs.EPOCH_OPERATIONS
+        output.object({"operations": count, "limit": limit, "epoch": epoch, "dropped": gone, "files": files})
+        return 0
+    output.lines([words, *([f"dropped presence and posts of {', '.join(gone)}"] if gone else [])])
+    output.lines([f"dropped {files} small files here of sessions and runs long over"] if files else [])
     return 0

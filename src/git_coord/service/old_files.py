@@ -1,0 +1,43 @@
+"""Small files of this clone that nobody reads any more: of sessions and runs that ended long ago without a word."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable
+
+from .context import Coord
+from .under_run import FOLDER as RUNS
+from .under_run import claimed_under
+from .unread_marks import READ
+
+OLD_SECONDS = 30 * 86400
+"""For so long nobody has written such a file."""
+
+
+def drop_old_files(coord: Coord) -> int:
+    """Remove what sessions before the present one had read, and lists of runs that hold nothing; return how many."""
+    return _drop(coord, READ, lambda name: _is_present(coord, name)) + _drop(
+        coord, RUNS, lambda run: _holds(coord, run)
+    )
+
+
+def _is_present(coord: Coord, name: str) -> bool:
+    """Tell whether a file is of the session that the ledger has of its agent; both may have dots."""
+    return any(name == f"{agent}.{member.session}" for agent, member in coord.known.state.agents.items())
+
+
+def _holds(coord: Coord, run: str) -> bool:
+    live = coord.known.state.claims.keys() | coord.known.state.waiting.keys()
+    return not live.isdisjoint(claimed_under(coord, run))
+
+
+def _drop(coord: Coord, folder: str, is_wanted: Callable[[str], bool]) -> int:
+    gone = 0
+    with contextlib.suppress(OSError):
+        for entry in list(os.scandir(coord.files.path(folder))):
+            is_old = coord.clock.now() - entry.stat(follow_symlinks=False).st_mtime > OLD_SECONDS
+            if is_old and not is_wanted(entry.name):
+                coord.files.remove(f"{folder}/{entry.name}")
+                gone += 1
+    return gone
