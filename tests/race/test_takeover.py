@@ -6,7 +6,7 @@ import pytest
 from tests.cli.past import claim_long_ago, watched_long_ago
 from tests.helpers import Repo
 from tests.race.crew import at_once, holdings, init, wrong
-from tests.race.test_killed import BEFORE_PUBLISH, FETCH, PUSHED, Clones, killed
+from tests.race.test_killed import BEFORE_PUBLISH, FETCH, LOCAL, PUSHED, Clones, killed
 
 LOOKED = ("before snapshot", "after snapshot")
 """Where a takeover also passes when it has only looked."""
@@ -35,6 +35,25 @@ def test_a_takeover_killed_on_its_way_to_the_hub_is_made_once_or_not_at_all(hub_
     assert (late.code, "taken over by beta" in late.err) == (4, True), late
     assert holdings(alpha) == holdings(beta) == {"a.txt": "beta"}
     assert (wrong(alpha), wrong(beta)) == ([], [])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", LOCAL)
+def test_a_takeover_killed_in_one_repository_is_made_once_or_not_at_all(repo: Repo, step: str) -> None:
+    repo.git("config", "coord.agent", "alpha")
+    beta = repo.worktree("beta", agent="beta")  # one checkout for both would be a person's to judge
+    init(repo, beta)
+    claim_long_ago(repo, "a.txt")
+    assert beta.coord("takeover", "a.txt").code == 7
+    watched_long_ago(repo, 300)
+    killed(beta, step, "takeover", "a.txt")
+    before = (*BEFORE_PUBLISH, *LOOKED)
+    assert holdings(beta) == {"a.txt": "alpha" if step in before else "beta"}
+    assert beta.coord("takeover", "a.txt").code == (0 if step in before else 1)
+    late = repo.coord("renew", "a.txt")
+    assert (late.code, "taken over by beta" in late.err) == (4, True), late
+    assert holdings(repo) == holdings(beta) == {"a.txt": "beta"}
+    assert (wrong(repo), wrong(beta)) == ([], [])
 
 
 @pytest.mark.slow
