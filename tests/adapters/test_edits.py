@@ -48,6 +48,18 @@ def test_a_call_is_denied_whole_and_then_nothing_of_it_is_claimed(pair: Pair) ->
     assert holders(pair.alpha) == {"b.txt": "beta"}
 
 
+@pytest.mark.parametrize(
+    "command", ["git checkout -- .", "git restore ./", "rm -rf ../repo", "cd src; git restore ..", "rm -r ."]
+)
+def test_a_command_on_the_whole_worktree_is_judged_by_what_differs_there(pair: Pair, command: str) -> None:
+    session = pair.session()
+    call = {"tool_name": "Bash", "tool_input": {"command": command}}
+    assert session.said("pre-edit", **call) == {}
+    assert holders(pair.alpha) == {"b.txt": "beta"}  # and never locks out everybody
+    pair.alpha.write("b.txt", "changed\n")
+    assert "b.txt   held by beta #1" in session.said("pre-edit", **call)["permissionDecisionReason"]
+
+
 @pytest.mark.parametrize("name", ["Read", "Grep", "Glob"])
 def test_reading_a_held_file_is_never_denied(pair: Pair, name: str) -> None:
     session = pair.session()
@@ -159,6 +171,21 @@ def test_a_session_start_tells_who_one_is_and_who_is_in_the_way(pair: Pair) -> N
     assert lines[0] == "git coord: you are alpha in this repository."
     assert re.fullmatch(r'  beta holds b\.txt until \d\d:\d\d "fix the parser"', lines[1])
     assert re.fullmatch(r"export GIT_COORD_AGENT=alpha\nexport GIT_COORD_SESSION=\w+\n", env_file.read_text())
+
+
+def test_a_session_start_warns_of_changed_files_that_somebody_else_holds(pair: Pair) -> None:
+    pair.alpha.write("b.txt", "changed\n")
+    assert [line for line in pair.session().start().splitlines() if "careful" in line and "b.txt" in line] != []
+
+
+def test_what_a_shell_that_we_do_not_read_changed_is_found_by_looking(pair: Pair) -> None:
+    session = pair.session()
+    call = {"tool_name": "PowerShell", "tool_input": {"command": "Set-Content b.txt y"}}
+    assert session.said("pre-edit", **call) == {}
+    pair.alpha.write("b.txt", "y\n")
+    assert session.said("post-edit", **call)["additionalContext"] == (
+        "git coord: changed although somebody else holds it: b.txt; next: git coord check b.txt"
+    )
 
 
 @pytest.mark.parametrize(

@@ -170,3 +170,14 @@ def test_the_plugin_of_opencode_denies_in_either_generation(pair: Pair) -> None:
     assert denied.startswith("  b.txt   held by beta #1")
     assert shell == denied
     assert (read, free, effect) == ("done", "done", "deny")
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="the plugin is JavaScript: needs node")
+def test_the_plugin_of_opencode_lets_edits_pass_when_git_coord_is_gone(pair: Pair) -> None:
+    assert pair.alpha.coord("adapter", "install", "opencode").code == 0
+    script = pair.alpha.write("host.mjs", HOST)
+    node = shutil.which("node")
+    assert node is not None
+    env = {**pair.alpha.env, "NODE_NO_WARNINGS": "1", "PATH": "/nowhere"}
+    done = subprocess.run([node, str(script)], cwd=pair.alpha.path, env=env, capture_output=True, check=False)
+    assert json.loads(done.stdout) == ["done", "done", "done", "done", None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from tests.helpers import Repo
 
 from git_coord.guard.edit import groups, parse
 from git_coord.guard.edit_calls import TOOLS, Call, dialect, read_call
+from git_coord.guard.edit_places import real_paths
 from git_coord.guard.edit_state import session_key
 
 PATCH = (
@@ -145,6 +147,17 @@ def test_the_path_decides_the_repository_and_links_are_followed(repo: Repo) -> N
     ]
     call.targets = [(str(repo.path / "link"), True)]
     assert [names for _, names in groups(call)] == [[b"link"]]
+
+
+@pytest.mark.parametrize(("root", "found"), [("/mnt/c", "/mnt/c/a/b.txt"), ("/c", "/c/a/b.txt"), (None, None)])
+@pytest.mark.parametrize("spelled", ["C:\\a\\b.txt", "c:/a/b.txt", "C:\\a\\x\\..\\b.txt"])
+def test_a_drive_is_where_the_system_under_us_has_it(
+    monkeypatch: pytest.MonkeyPatch, root: str | None, found: str | None, spelled: str
+) -> None:
+    monkeypatch.setattr("os.path.isdir", lambda path: path == root)
+    paths = real_paths(spelled, "/w", is_link=False)
+    # Where no drive is to be found, it is an odd name in the folder.
+    assert paths == ([found] if found else [os.path.normpath(f"/w/{spelled}")])
 
 
 def test_a_session_is_known_by_a_name_that_is_fit_for_a_file() -> None:

@@ -10,7 +10,7 @@ import sys
 
 from . import edit_state, edit_tree, git
 from .edit_calls import Call, dialect, read_call
-from .edit_places import Place, place_of, real_paths
+from .edit_places import Place, place_at, place_of, real_paths
 from .edit_view import AUTO_RELEASE_KEY, View
 from .fast import MODES, is_bypassed
 from .verdict import FOREIGN, MINE
@@ -107,7 +107,23 @@ def groups(call: Call) -> list[Group]:
             if place is not None:
                 names = found.setdefault(place.top, (place, []))[1]
                 names.append(os.fsencode(os.path.relpath(path, place.top)))
+            if call.is_shell and os.path.lexists(os.path.join(path, ".git")):
+                _add_whole(found, path)
     return [(place, list(dict.fromkeys(names))) for place, names in found.values()]
+
+
+def _add_whole(found: dict[str, Group], top: str) -> None:
+    """Add what differs from HEAD in a worktree that a command is given as a whole (`git restore .`).
+
+    Judged as one path it would be in the way of every claim there is, and claimed as one it would lock all out.
+    """
+    place = place_at(top)
+    if place is None or not os.path.isdir(os.path.join(place.common, "coord")):
+        return
+    try:
+        found.setdefault(top, (place, []))[1].extend(edit_tree.changed(place))
+    except (OSError, git.GitFailed):
+        return
 
 
 def _before(tool: str, call: Call) -> Answer | None:

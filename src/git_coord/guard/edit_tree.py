@@ -7,7 +7,7 @@ from .edit_places import Place
 from .edit_state import FOLDER, stamp
 from .snapshot import escape, unescape
 
-_STATUS = ("status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=dirty")
+_STATUS = ("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=dirty")
 UNCLAIMED = os.path.join(FOLDER, "unclaimed")
 """Log of files that changed without a claim: lines `AT AGENT TOOL PATH`, in the common directory."""
 
@@ -38,10 +38,19 @@ def look(place: Place, agent: str) -> list[bytes]:
     return sorted(found)
 
 
+def changed(place: Place) -> list[bytes]:
+    """Return the tracked files that differ from HEAD; raises GitFailed, OSError."""
+    return _listed(place, "--untracked-files=no")
+
+
 def _now(place: Place) -> dict[bytes, bytes]:
+    return {path: stamp(place.top, path) for path in _listed(place, "--untracked-files=all")}
+
+
+def _listed(place: Place, untracked: str) -> list[bytes]:
     os.environ["GIT_OPTIONAL_LOCKS"] = "0"
-    rows = git.Process("-C", place.top, *_STATUS).output().split(b"\0")
-    return {row[3:]: stamp(place.top, row[3:]) for row in rows if row}
+    rows = git.Process("-C", place.top, *_STATUS, untracked).output().split(b"\0")
+    return [row[3:] for row in rows if row]
 
 
 def _parsed(data: bytes) -> dict[bytes, bytes]:
