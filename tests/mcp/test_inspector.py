@@ -13,7 +13,7 @@ from tests.helpers.registries import from_npm, shared_folder
 
 PACKAGES = ("node@22", "@modelcontextprotocol/inspector@2")
 """It needs Node 22.19; the package of that name brings one."""
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(60)
 
 
 @pytest.fixture(scope="session")
