@@ -49,6 +49,12 @@ WRITES = [
     ("sed -i s/a/b/ '*'.md ?.md", ["*.md", "x.md", "y.md"]),
     ("rm \\*.md [z]*", ["*.md", "[z]*"]),
     ("ln -sf a.txt link", ["link"]),
+    ("sudo -u me -n rm a.txt", ["a.txt"]),
+    ("timeout -k 5 10s nice -n 5 rm a.txt", ["a.txt"]),
+    ("/usr/bin/env -u X Y=1 rm a.txt", ["a.txt"]),
+    ("xargs -n 1 rm a.txt < list", ["a.txt"]),
+    ("eval 'cd sub; rm' a.txt", ["sub/a.txt"]),
+    ("until rm a.txt; do true; done", ["a.txt"]),
 ]
 READS = [
     "cat a.txt",
@@ -68,6 +74,10 @@ READS = [
     "ls a.txt | wc -l",
     "rm $FILE",
     "rm {a,b}.txt",
+    "timeout 5 grep rm a.txt",
+    "sudo -u rm cat a.txt",
+    "timeout",
+    "eval",
     "echo x > $OUT",
     "",
     "'",
@@ -100,3 +110,9 @@ def test_a_command_that_only_reads_or_cannot_be_told_names_nothing(line: str, tm
 
 def test_what_is_moved_is_the_link_itself_and_what_is_written_is_its_target() -> None:
     assert targets("rm a; echo > b", "/x") == [("/x/a", True), ("/x/b", False)]
+
+
+def test_a_pattern_that_comes_to_many_files_hides_none_of_them(tmp_path: Path) -> None:
+    for number in range(1200):
+        (tmp_path / f"{number:04}").touch()
+    assert targets("rm *", str(tmp_path))[-1] == (str(tmp_path / "1199"), True)

@@ -4,11 +4,41 @@ import os
 
 from .edit_tokens import tokens
 
-MAX_MATCHES = 1000
+MAX_MATCHES = 20_000
+"""Files that a pattern comes to; of more than one claim can have the full program says so, held ones are found."""
 MAX_DEPTH = 4
 """How deep commands inside commands are looked into (`sh -c "$(…)"`)."""
-PREFIXES = ("sudo", "command", "nohup", "time", "env", "exec", "builtin", "then", "do", "else", "if", "while", "!", "{")
+PREFIXES = frozenset(
+    [
+        "command",
+        "nohup",
+        "time",
+        "exec",
+        "builtin",
+        "setsid",
+        "!",
+        "{",
+        "if",
+        "then",
+        "elif",
+        "else",
+        "while",
+        "until",
+        "do",
+    ]
+)
 """Words after which a command begins."""
+WRAPPERS = {
+    "sudo": ("CDghpRTUu", 0),
+    "doas": ("Cu", 0),
+    "env": ("CSu", 0),
+    "nice": ("n", 0),
+    "ionice": ("cnp", 0),
+    "stdbuf": ("eio", 0),
+    "timeout": ("ks", 1),
+    "xargs": ("adEILnPs", 0),
+}
+"""Programs that run a command: their options that take the next word, and how many words of their own come after."""
 SHELLS = ("sh", "bash", "zsh", "dash", "ksh")
 
 Word = tuple[str, bool]
@@ -36,6 +66,8 @@ def targets(line: str, cwd: str, depth: int = 0) -> list[Target]:
                 cwd = os.path.join(cwd, os.path.expanduser(command[1]))
             elif command and os.path.basename(command[0]) in SHELLS and depth < MAX_DEPTH:
                 found += _inner(command, cwd, depth)
+            elif command[:1] == ["eval"] and depth < MAX_DEPTH:
+                found += targets(" ".join(command[1:]), cwd, depth + 1)
             else:
                 found += [(os.path.join(cwd, name), is_link) for name, is_link in _written(command, cwd)]
     return found
@@ -60,10 +92,26 @@ def _inner(command: list[str], cwd: str, depth: int) -> list[Target]:
 def _command(words: list[Word]) -> list[str]:
     """Return the words of a command without what stands before its name; a word that is not certain is dropped."""
     at = 0
-    while at < len(words) and (words[at][0] in PREFIXES or _is_assignment(words[at][0])):
-        at += 1
+    while at < len(words):
+        name = os.path.basename(words[at][0])
+        if name in WRAPPERS:
+            at = _past_options(words, at + 1, *WRAPPERS[name])
+        elif words[at][0] in PREFIXES or _is_assignment(words[at][0]):
+            at += 1
+        else:
+            break
     # The place of an uncertain word matters (`sed -i "$script" file`), so it stays as one that names nothing.
     return [text if certain else "\0" for text, certain in words[at:]]
+
+
+def _past_options(words: list[Word], at: int, valued: str, operands: int) -> int:
+    """Return where the command begins that a wrapper runs."""
+    while at < len(words) and words[at][0].startswith("-"):
+        word = words[at][0]
+        at += 2 if len(word) == 2 and word[1] in valued else 1
+        if word == "--":
+            break
+    return at + operands
 
 
 def _is_assignment(text: str) -> bool:
