@@ -15,6 +15,7 @@ from git_coord.cli.main import COMMANDS
 from tests.cli.words import said
 from tests.helpers import Repo, until, warm
 
+pytestmark = pytest.mark.skipif(warm.IS_COLD, reason="nothing is run warm")
 LINES: dict[str, Sequence[str]] = {
     "init": ["init"],
     "deinit": ["deinit"],

@@ -23,8 +23,8 @@ SERVER = Path(__file__).with_name("warm_server.py")
 AT_START = ("PATH", "PYTHON", "LC_", "LANG", "LD_", "MALLOC_", "OPENSSL_")
 """Prefixes of variables that are read once, when a process starts."""
 TOO_SPECIAL = ("GIT_EXEC_PATH", "GIT_COORD_FAILPOINT")
-COLD = "GIT_COORD_TESTS_COLD"
-"""Set from outside, it lets every command start as users start it."""
+IS_COLD = bool(os.environ.get("GIT_COORD_TESTS_COLD"))
+"""Whether every command is to start as users start it; read before the environment is sealed."""
 CHUNK = 1 << 16
 LARGEST = 100_000
 """Bytes of a request that certainly fit into one message."""
@@ -66,7 +66,7 @@ _servers: list[_Server] = []
 @contextmanager
 def serving(env: Mapping[str, str]) -> Iterator[None]:
     """Run commands quickly in this process, unless they have to be cold."""
-    if os.environ.get(COLD):
+    if IS_COLD:
         yield
         return
     server = _Server(env)
