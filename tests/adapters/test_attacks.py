@@ -218,6 +218,21 @@ def test_a_damaged_ledger_is_never_taken_for_nobody_holds_it(pair: Pair, damage:
         assert session.hook(event).out == ""
 
 
+def test_junk_in_any_file_of_ours_lets_no_held_file_pass(pair: Pair) -> None:
+    session = pair.session()
+    session.start()
+    session.edited("a.txt")
+    session.shell("true")
+    ours = sorted(path for path in (pair.alpha.path / ".git/coord").rglob("*") if path.is_file())
+    assert {"claims.snap", "owner", "alpha", "session"} <= {path.name for path in ours}
+    for path in ours:
+        kept = path.read_bytes()
+        path.write_bytes(b"\xff\0\t\\x\n" * 20)
+        assert "held by beta" in session.denied("b.txt"), path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(kept)
+
+
 def test_what_a_payload_may_hold_never_crashes_a_hook(pair: Pair) -> None:
     """Every field as every kind of value; what it decides is for other tests."""
     values: list[Any] = [None, True, 7, -1.5e308, "", "b.txt", "\0", "\ud800", [], ["b.txt"], [[]], {}, {"path": {}}]
