@@ -55,8 +55,8 @@ class Outcome:
         return "\n".join([log, *(f"{entry['out']}{entry['err']}" for entry in self.of(agent, "ran"))])
 
     def landings(self, agent: str, *, before: float) -> list[float]:
-        """Return when, by the clock of the day, an agent got an edit to the hub."""
-        return [entry["at"] for entry in self.of(agent, "landed") if entry["at"] < before]
+        """Return when, by the clock of the day, an agent began each push that got an edit to the hub."""
+        return [entry["pushed"] for entry in self.of(agent, "landed") if entry["pushed"] < before]
 
     def figures(self) -> Figures:
         """Measure."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -53,7 +54,7 @@ def outcome(tmp_path: Path, env: dict[str, str]) -> Outcome:
     director, ada, cyd = (Journal(tmp_path, name) for name in ("director", "ada", "cyd"))
     director.note("begins")
     ada.note("begun", mark="ada edit 0")
-    ada.note("landed", mark="ada edit 0", files=[FILE])
+    ada.note("landed", mark="ada edit 0", files=[FILE], pushed=time.time())
     for agent, kind in (("bob", "killed"), ("cyd", "stopped"), ("dot", "offline"), ("eve", "killed"), ("cyd", "back")):
         director.note(kind, agent=agent)
     told = '#8 is yours no longer: taken over by ada 2 s ago, "cyd silent"'
@@ -83,15 +84,14 @@ def test_what_a_dead_agent_keeps_or_loses_too_soon_is_named(outcome: Outcome) ->
     assert named(outcome, "_takeovers", Walk(taken=late)) == []
     early = TAKEN._replace(at=101, seen=SEEN | {"unchanged": 9})
     assert named(outcome, "_takeovers", Walk(taken=[*late[1:], early], held_at_the_end={3: "eve"})) == [
-        "#7 of bob was taken over before it died",
         "eve is dead and still holds something",
         "#7 was watched for 9 s of 10",
         "#7 was taken over before its lease was over",
     ]
-    landed = Journal(outcome.stage.folder, "ada").entries("landed")[0]["at"]
-    soon = TAKEN._replace(holder="ada", at=int(landed) + 5)
+    pushed = Journal(outcome.stage.folder, "ada").entries("landed")[0]["pushed"]
+    soon = TAKEN._replace(holder="ada", at=int(pushed) + 1)
     assert named(outcome, "_takeovers", Walk(taken=[*late, soon])) == [
-        f"#7 was taken over {soon.at - landed:.0f} s after ada landed an edit"
+        f"#7 was taken over {soon.at - pushed:.0f} s after ada pushed what landed"
     ]
 
 

@@ -14,6 +14,8 @@ from tests.helpers import Completed, Repo
 from tests.simulation.journal import Journal, pause
 from tests.simulation.tree import Edit, edit_of, edited
 
+OVER = "mishaps.over"
+"""A file of the run's folder: whatever was to happen to anybody has happened."""
 TRIES = 40
 """Lost races for the branch in a row, each of which means that another agent got through."""
 
@@ -44,12 +46,16 @@ class Worker(ABC):
         self.orders = orders
         self.repo = Repo(Path(orders.clone), dict(os.environ))
         self.journal = Journal(Path(orders.folder), orders.agent)
+        self._pushed_at = 0.0
         self._mercy = Path(orders.folder) / f"{orders.agent}.mercy"
 
     def work(self) -> None:
-        """Do one edit after the other; one that was begun is finished even when the time is over."""
+        """Do one edit after the other; one that was begun is finished even when the time is over.
+
+        However slow the machine is, nobody stops before everything has happened to everybody: who else would take over?
+        """
         number = 0
-        while time.monotonic() < self.orders.until:
+        while time.monotonic() < self.orders.until or self._is_awaited():
             edit = edit_of(self.agent, number)
             self.journal.note("begun", mark=edit.mark)
             while not self.attempt(edit) and time.monotonic() < self.orders.end:
@@ -57,6 +63,9 @@ class Worker(ABC):
             number += 1
         self.tidy(at_the_end=True)
         self.journal.note("ended")
+
+    def _is_awaited(self) -> bool:
+        return time.monotonic() < self.orders.end and not (Path(self.orders.folder) / OVER).exists()
 
     @abstractmethod
     def attempt(self, edit: Edit) -> bool:
@@ -96,13 +105,14 @@ class Worker(ABC):
         return "conflict"
 
     def push(self) -> Completed:
+        self._pushed_at = time.time()
         done = self.repo.run("git", "push", "-q", "origin", "HEAD:main")
         if done.code != 0:
             self.journal.note("ran", args=["push"], code=done.code, took=0, out="", err=done.err)
         return done
 
     def landed(self, edit: Edit) -> bool:
-        self.journal.note("landed", mark=edit.mark, files=edit.files)
+        self.journal.note("landed", mark=edit.mark, files=edit.files, pushed=self._pushed_at)
         return True
 
     def throw_away(self, edit: Edit, why: str) -> bool:
