@@ -24,7 +24,7 @@ EXITS = (
     ("7", "stale", "the holder's lease is over, the claim still blocks; of preflight: ask a person"),
     ("8", "blocked", "a task that somebody has blocked"),
     ("75", "timeout", "waited in vain"),
-    ("130", "", "interrupted"),
+    ("130", "", "interrupted; by SIGTERM 143, by SIGHUP 129"),
 )
 """Status, the `code` of --json, meaning."""
 

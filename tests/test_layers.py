@@ -16,13 +16,14 @@ Check = Callable[[list[Source]], list[str]]
 # What each layer may import of ours, itself apart. A name covers what is below it; `.` is the package (its version).
 CORE = ("errors", "clock", "lean", "domain")
 BELOW_APP = (*CORE, "crypto", "guard", "service", "store.interface", "store.refnames")
-BELOW_FRONT_ENDS = ("errors", "clock", "lean", "domain", "guard", "service", "app", ".")
+BELOW_FRONT_ENDS = ("errors", "clock", "lean", "interrupts", "domain", "guard", "service", "app", ".")
 ALLOWED: dict[str, tuple[str, ...]] = {
     "": (),
     "errors": (),
     "clock": (),
     "lean": (),
     "process": ("errors", "lean"),
+    "interrupts": (),
     "domain": ("errors", "lean"),
     "crypto": ("errors", "lean", "process", "domain.ids"),
     "store": (*CORE, "process"),
@@ -44,7 +45,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "run",
     ),  # `git coord hooks`, `git coord mcp` start them
     # Asks git before anything heavy is imported, and answers edit hooks before anything at all is.
-    "__main__": ("cli", "store.ahead", "guard", "adapters"),
+    "__main__": ("cli", "store.ahead", "guard", "adapters", "interrupts"),
 }
 FRONT_ENDS = {"cli", "hooks", "guard", "mcp", "adapters", "watch", "run", "__main__"}
 TALK = (

@@ -32,9 +32,11 @@ def main() -> NoReturn:
 
         ahead.begin(os.environ)
     from git_coord.cli.main import run
+    from git_coord.interrupts import interruptible
 
     if is_hasty:
         ahead.go_on(os.environ)
+    interruptible()
     status = run(sys.argv[1:])
     sys.stderr.flush()
     os._exit(status)

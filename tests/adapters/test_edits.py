@@ -167,9 +167,11 @@ def test_a_second_session_in_the_same_checkout_is_another_agent(pair: Pair, tmp_
 def test_a_session_start_tells_who_one_is_and_who_is_in_the_way(pair: Pair) -> None:
     env_file = pair.alpha.path / "env"
     session = Session(pair.alpha.with_env(CLAUDE_ENV_FILE=str(env_file)), "s-1")
+    pair.beta.coord_json("claim", "task:E-1", "branch:release")
     lines = session.start().splitlines()
     assert lines[0] == "git coord: you are alpha in this repository."
     assert re.fullmatch(r'  beta holds b\.txt until \d\d:\d\d "fix the parser"', lines[1])
+    assert re.fullmatch(r"  beta holds task:E-1, branch:release until \d\d:\d\d", lines[2])
     assert re.fullmatch(r"export GIT_COORD_AGENT=alpha\nexport GIT_COORD_SESSION=\w+\n", env_file.read_text())
 
 

@@ -65,6 +65,12 @@ def _complains(repo: Repo, line: list[str], code: int, message: str, step: str |
     assert picture(repo) == before
 
 
+def test_choices_are_all_said_in_one_line(alone: Repo) -> None:
+    tools = "claude-code, codex, gemini, cursor, opencode"
+    message = rf"missing argument '.*'\. Choose from: {tools}"
+    _complains(alone, ["adapter", "doctor"], 2, message, "git coord adapter doctor -h")
+
+
 @pytest.mark.parametrize("name", USAGE)
 def test_wrong_usage_is_exit_two_and_points_at_the_help(alone: Repo, name: str) -> None:
     line, message = USAGE[name]

@@ -7,7 +7,7 @@ from contextlib import suppress
 from shlex import quote
 
 from git_coord.app import App
-from git_coord.domain.items import Intent, Item, ItemKind
+from git_coord.domain.items import Intent, Item, ItemKind, show_name
 from git_coord.domain.text import escape_for_display
 from git_coord.errors import CoordError
 from git_coord.service.preflight import look_around
@@ -56,7 +56,7 @@ def _held(app: App) -> list[str]:
     others = [claim for claim in now.state.claims.values() if claim.holder != app.coord.me.agent]
     lines = []
     for claim in sorted(others, key=lambda claim: claim.token)[:SHOWN]:
-        items = [item.name for _, item in claim.live()]
+        items = [show_name(item.kind, item.name) for _, item in claim.live()]
         more = f" and {len(items) - 3} more" if len(items) > 3 else ""
         names = escape_for_display(", ".join(items[:3]))
         purpose = f' "{escape_for_display(claim.purpose[:80])}"' if claim.purpose else ""

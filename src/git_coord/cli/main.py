@@ -111,9 +111,11 @@ def ask(arguments: list[str], output: Output) -> int:
         return Kind.USAGE.exit_status
     except click.ClickException as trouble:
         return output.error(_usage(trouble))
-    except (click.Abort, KeyboardInterrupt):
+    except (click.Abort, KeyboardInterrupt) as trouble:
+        from git_coord.interrupts import exit_status
+
         output.talk("git coord: interrupted")
-        return 130
+        return exit_status(trouble)
     except BrokenPipeError:
         return _without_reader()
     except OSError as trouble:
@@ -141,5 +143,6 @@ def _usage(trouble: click.ClickException) -> CoordError:
     path = context.command_path if context else "git coord"
     if isinstance(trouble, NoSuchCommandError) and trouble.meant:
         path = f"{path} {trouble.meant}"
-    message = trouble.format_message()
+    # Choices come one a line, and an error has one line.
+    message = " ".join(trouble.format_message().split())
     return CoordError(Kind.USAGE, message[:1].lower() + message[1:].removesuffix("."), next=f"{path} -h")

@@ -54,9 +54,8 @@ def command(
     A refused claim is exit 3, and the command is not run. Else its exit status is ours, 128 and the number for a
     signal; exit 4 when a claim was lost and the command stopped for it. Signals are passed on.
     """
-    from git_coord.run import child, session
+    from git_coord.run import session
 
-    child.interruptible()
     app, output = options.means(as_json, agent, offline=offline)
     open_ledger(app.coord)
     wanted = _wanted(app, claimed, globs, purpose, ttl) if claimed or globs else None

@@ -1,4 +1,4 @@
-"""Signals that end a command in good order: noted the first time, and at once the second.
+"""Signals that end a wait in good order: noted the first time, and at once the second.
 
 Nothing is said in a handler: it may have struck inside a `print`, which cannot be entered twice.
 """
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Protocol
 
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+from git_coord.interrupts import ENDING, Interrupted, is_echo
 
 
 class Ending(Protocol):
@@ -52,13 +52,16 @@ class Noted:
 
 @contextmanager
 def noted() -> Iterator[Noted]:
-    """Let the body see that it is to end; a second signal interrupts it wherever it is."""
+    """Let the body see that it is to end; a second signal, other than an echo, interrupts it wherever it is."""
     found = Noted()
+    first: list[float] = []
 
     def note(number: int, _frame: FrameType | None) -> None:
-        if found.number is not None:
-            raise KeyboardInterrupt
-        found.number = number
+        repeats = is_echo(first)
+        if found.number is None:
+            found.number = number
+        elif not repeats:
+            raise Interrupted(number)
 
     before = {number: signal.signal(number, note) for number in ENDING if signal.getsignal(number) != signal.SIG_IGN}
     try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 
 from git_coord.errors import CoordError
+from git_coord.interrupts import exit_status, interruptible
 
 from .run import run_hook
 
@@ -20,11 +21,15 @@ def main(argv: list[str]) -> int:
 
         return run_beat(args[0], asks="--ask" in args[1:])
     explain = args[:1] == ["--explain"]
+    interruptible()
     try:
         return run_hook(name, args[1:] if explain else args, explain=explain)
     except CoordError as trouble:
         sys.stderr.write(f"git coord: {trouble.message}\n")
         return trouble.kind.exit_status
+    except KeyboardInterrupt as trouble:  # of a push, while its hook asks the remote
+        sys.stderr.write("git coord: interrupted\n")
+        return exit_status(trouble)
 
 
 if __name__ == "__main__":

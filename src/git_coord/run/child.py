@@ -103,13 +103,6 @@ class Child:
             os.kill(os.getpid(), signal.SIGSTOP)  # until somebody continues us, which is passed on in its turn
 
 
-def interruptible() -> None:
-    """Let a signal that would end us now be an interrupt: what is being claimed is then taken back."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, signal.default_int_handler)
-
-
 def _nothing(_number: int, _frame: FrameType | None) -> None:
     """Let the signal wake us, which an ignored one would not."""
 
