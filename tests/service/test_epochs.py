@@ -14,6 +14,7 @@ from git_coord.service.claims import ClaimGranted, ClaimRefused
 from git_coord.service.epochs import Begun
 from git_coord.service.history import recent
 from git_coord.service.lineage import lineage
+from git_coord.service.posts import add_post
 from git_coord.service.presence import Wish, set_presence
 from git_coord.store import refnames
 from git_coord.store.refnames import Family
@@ -178,14 +179,17 @@ def test_an_agent_silent_for_a_month_that_holds_nothing_leaves_nothing(scene: Sc
     alpha, beta, gamma = scene.joined("alpha", "beta", "gamma")
     for desk in (beta, gamma):
         set_presence(desk.coord(), Wish(state="busy"))
+        add_post(desk.coord(), "hello", None, None)
         desk.sync()
     gamma.granted("kept.txt")
     scene.clock.steady += epochs.GONE_SECONDS + 10
     set_presence(alpha.coord(), Wish(state="busy"))
     alpha.sync()
     coord = alpha.coord()
-    coord.remote.fetch((Family.PRESENCE,))  # type: ignore[union-attr]
+    coord.remote.fetch((Family.PRESENCE, Family.POSTS))  # type: ignore[union-attr]
     assert epochs.drop_leftovers(coord) == ["beta"]
     assert sorted(read_all(alpha.coord(), Family.PRESENCE)) == ["alpha", "gamma"]
-    assert refnames.owned(Family.PRESENCE, Agent("beta")) not in scene.hub.refs("refs/")
+    assert sorted(read_all(alpha.coord(), Family.POSTS)) == ["gamma"]
+    names = {refnames.owned(family, Agent("beta")) for family in (Family.PRESENCE, Family.POSTS)}
+    assert names.isdisjoint(scene.hub.refs("refs/"))
     assert not isinstance(beta.claim("b.txt"), ClaimRefused)
