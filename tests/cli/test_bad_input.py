@@ -198,10 +198,24 @@ def test_a_missing_key_is_never_replaced_by_no_signature(alone: Repo) -> None:
     _complains(alone, ["claim", "a"], 1, "no key of alpha on this machine", "git coord init")
 
 
-def test_a_key_that_is_gone_while_its_public_half_stays_is_named(alone: Repo) -> None:
+@pytest.mark.parametrize("stays", [True, False])
+def test_without_the_key_one_can_look_and_learn_where_it_belongs(alone: Repo, *, stays: bool) -> None:
     key = _key(alone)
     key.unlink()
-    _complains(alone, ["claim", "a"], 1, f".*{re.escape(str(key))}.*", None)
+    if not stays:
+        key.with_suffix(".pub").unlink()
+    _complains(alone, ["claim", "a"], 1, "no key of alpha on this machine", "git coord init")
+    assert alone.coord_json("status")["claims"] == []
+    assert alone.coord("whoami").out.splitlines()[2] == f"  key      not here, but expected in   {key}"
+    assert (alone.coord_json("whoami")["key"], alone.coord_json("whoami")["member"]) == (None, False)
+    assert "wrong  no key of alpha on this machine\n" in alone.coord("doctor").out
+
+
+def test_a_key_that_is_gone_while_its_public_half_stays_is_not_made_anew(alone: Repo) -> None:
+    key = _key(alone)
+    key.unlink()
+    message = f"{key}.pub belongs to a key that is elsewhere; use another name"
+    assert alone.coord_json("init", code=1)["message"] == message
 
 
 def test_a_key_that_others_can_read_is_refused_with_the_remedy(alone: Repo) -> None:

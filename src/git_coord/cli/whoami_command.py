@@ -20,13 +20,14 @@ def command(as_json: bool, agent: str | None) -> int:
     member = head.state.agents.get(me.agent)
     from git_coord.app.setup import fingerprint_of
 
+    signer = app.coord.signer  # without it one learns here where the key belongs
     fields = {
         "agent": me.agent,
         "session": me.session,
-        "key": fingerprint_of(app.coord.own_signer.key),
+        "key": fingerprint_of(signer.key) if signer else None,
         "repo": head.state.repo,
         "remote": app.remote_name,
-        "member": member is not None and member.key == app.coord.own_signer.key,
+        "member": member is not None and signer is not None and member.key == signer.key,
         "current_session": member.session if member else None,
     }
     if output.is_json:
@@ -37,7 +38,7 @@ def command(as_json: bool, agent: str | None) -> int:
         [
             me.agent,
             f"  session  {me.session}{'' if is_current else '   (not the current one: git coord rejoin)'}",
-            f"  key      {fields['key']}   {key_path(app, head.state.repo, me.agent)}",
+            f"  key      {fields['key'] or 'not here, but expected in'}   {key_path(app, head.state.repo, me.agent)}",
             f"  ledger   {head.state.repo}, {head.state.counters.ops} operations",
             f"  remote   {app.remote_name or 'none'}",
         ]
