@@ -103,12 +103,25 @@ def test_a_setting_that_cannot_be_used_is_named(pair: tuple[Repo, Repo], name: s
     for key, value in settings.items():
         alpha.git("config", key, value)
     steps = {
+        "freshness": "git config --replace-all coord.freshness 60s",
+        "timeout": "git config --replace-all coord.fetchTimeout 10s",
+        "offline": "git config --replace-all coord.offline deny",
         "no such remote": "git remote",
         "a second remote": "git config coord.remote origin",
         "another push URL": "git config coord.remote origin",
     }
     _complains(alpha, [verb, "a"], 1, message, steps.get(name))
     assert not (alpha.path / "x").exists()
+
+
+@pytest.mark.parametrize("name", ["freshness", "timeout", "offline"])
+def test_the_value_that_is_advised_can_be_used(pair: tuple[Repo, Repo], name: str) -> None:
+    alpha, _ = pair
+    ((key, value),) = SETTINGS[name][0].items()
+    for _ in range(2):
+        alpha.git("config", "--add", key, value)
+    assert type_in(alpha, hints(alpha.coord("claim", "a"))[0]).code == 0
+    assert alpha.coord("claim", "a").code == 0
 
 
 def test_the_choice_of_a_remote_that_is_advised_works(pair: tuple[Repo, Repo]) -> None:

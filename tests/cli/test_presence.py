@@ -148,7 +148,10 @@ def test_host_and_place_are_told_only_when_they_are_shared(alone: Repo) -> None:
     assert (seen["host"], seen["place"]) == (os.uname().nodename, str(alone.path))
     alone.git("config", "coord.presence.share", "everything")
     answer = alone.coord_json("presence", code=1)
-    assert answer["message"] == "coord.presence.share is 'everything', not none, basic or full"
+    assert (answer["message"], answer["next"]) == (
+        "coord.presence.share is 'everything', not none, basic or full",
+        "git config --replace-all coord.presence.share basic",
+    )
 
 
 def test_an_unread_post_is_said_once_in_the_output_of_the_next_command(pair: tuple[Repo, Repo]) -> None:

@@ -80,10 +80,10 @@ def settings(config: Config, *, offline: bool, place: str | None = None) -> Sett
     """Return the `coord.*` values; raises CoordError(ERROR) naming a key whose value cannot be used."""
     rule = config.get("coord.offline") or "deny"
     if rule not in ("deny", "allow"):
-        raise CoordError(Kind.ERROR, f"coord.offline is {rule!r}, not deny or allow")
+        raise _unusable("coord.offline", rule, "not deny or allow", "deny")
     share = config.get("coord.presence.share") or "basic"
     if share not in ("none", "basic", "full"):
-        raise CoordError(Kind.ERROR, f"coord.presence.share is {share!r}, not none, basic or full")
+        raise _unusable("coord.presence.share", share, "not none, basic or full", "basic")
     prefix = config.get("coord.refPrefix") or refnames.DEFAULT_PREFIX
     return Settings(
         freshness=int(seconds(config, "coord.freshness", 60)),
@@ -115,4 +115,9 @@ def seconds(config: Config, key: str, default: float) -> float:
     try:
         return parse_duration(text)
     except ValueError:
-        raise CoordError(Kind.ERROR, f"{key} is {text!r}, not a duration like 90s, 30m or 2h") from None
+        raise _unusable(key, text, "not a duration like 90s, 30m or 2h", f"{default:g}s") from None
+
+
+def _unusable(key: str, value: str, why: str, default: str) -> CoordError:
+    # Set in this clone, it also puts right what comes from the user's or the system's configuration.
+    return CoordError(Kind.ERROR, f"{key} is {value!r}, {why}", next=f"git config --replace-all {key} {default}")
