@@ -191,3 +191,17 @@ def test_a_post_is_taken_with_the_command_that_the_notice_names(pair: tuple[Repo
     assert said(beta.coord("posts"))[1].splitlines()[0] == (
         "<id>  beta  taken by alpha, who says done <age>   who tests?"
     )
+
+
+def test_who_said_goodbye_is_seen_again_with_the_next_thing_it_does(pair: tuple[Repo, Repo]) -> None:
+    alpha, beta = pair
+
+    def state() -> str:
+        beta.coord_json("sync")
+        return str(beta.coord_json("presence")["agents"][0]["state"])
+
+    alpha.coord("presence", "set", "offline")
+    alpha.coord_json("sync")
+    assert state() == "offline"
+    alpha.coord_json("claim", "a")
+    assert state() == "online"

@@ -12,7 +12,10 @@ def test_another_session_is_refused_until_it_rejoins_and_then_the_first_is(alone
     other = alone.worktree("other", agent="alpha")
     answer = other.coord_json("claim", "c", code=4)
     assert answer["code"] == "lost"
-    assert answer["message"] == f"alpha is at work in another session ({answer['session']})"
+    assert answer["message"] == (
+        f"alpha is at work in another session ({answer['session']}): come back as it if that was you, "
+        "else take a name of your own: git coord init --agent alpha-2"
+    )
     assert said(other.coord("rejoin")) == (0, "alpha is here now\n  intact   #1  until <time>   a  b\n", "")
     assert other.coord_json("claim", "c")["token"] == 2
     assert alone.coord_json("release", "a", code=4)["code"] == "lost"

@@ -196,7 +196,11 @@ def test_another_session_of_the_same_agent_is_refused_and_named(scene: Scene) ->
     elsewhere = again(alpha, session=Session("other"))
     with pytest.raises(CoordError) as caught:
         elsewhere.claim("a.txt")
-    assert trouble(caught.value) == ("lost", "alpha is at work in another session (alpha-session)")
+    assert trouble(caught.value) == (
+        "lost",
+        "alpha is at work in another session (alpha-session): come back as it if that was you, "
+        "else take a name of your own: git coord init --agent alpha-2",
+    )
     assert caught.value.data == {"agent": "alpha", "session": "alpha-session"}
     assert alpha.holdings() == {}
 

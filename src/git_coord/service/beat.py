@@ -36,7 +36,9 @@ def note_pushed(coord: Coord, results: Sequence[PushedRef]) -> None:
 
         own = records(coord).get(coord.me.agent)
         if own is not None:
-            _write(coord, own.at)
+            # Who said goodbye, and holds nothing, is seen again with the very next thing it does.
+            is_gone = own.state == "offline" and not coord.known.state.held_by(coord.me.agent)
+            _write(coord, 0 if is_gone else own.at)
             coord.files.remove(TROUBLE)
 
 

@@ -48,7 +48,8 @@ def require_membership(coord: Coord) -> Member:
     if member.session != coord.me.session:
         raise CoordError(
             Kind.LOST,
-            f"{agent} is at work in another session ({member.session})",
+            f"{agent} is at work in another session ({member.session}): come back as it if that was you, "
+            f"else take a name of your own: git coord init --agent {_free_name(coord)}",
             next="git coord rejoin",
             data={"agent": agent, "session": member.session},
         )
@@ -58,13 +59,17 @@ def require_membership(coord: Coord) -> Member:
 def name_taken(coord: Coord) -> CoordError:
     """Return the error for a name that belongs to another key."""
     agent = coord.me.agent
-    free = next(f"{agent}-{n}" for n in range(2, 10_000) if f"{agent}-{n}" not in coord.known.state.agents)
     return CoordError(
         Kind.LOST,
         f"the name {agent} belongs to another key",
-        next=f"git coord init --agent {free}",
+        next=f"git coord init --agent {_free_name(coord)}",
         data={"agent": agent},
     )
+
+
+def _free_name(coord: Coord) -> str:
+    agent = coord.me.agent
+    return next(f"{agent}-{n}" for n in range(2, 10_000) if f"{agent}-{n}" not in coord.known.state.agents)
 
 
 def may_join(coord: Coord, op: Operation, key: KeyText) -> None:
