@@ -43,6 +43,21 @@ def test_a_part_is_handed_over_and_its_receiver_is_told_once(pair: tuple[Repo, R
     assert beta.coord_json("renew", "b")["claims"][0]["purpose"] == "fix"
 
 
+@pytest.mark.parametrize("line", [["renew", "b"], ["renew", "#2"], ["release", "b"], ["release", "--all"]])
+def test_what_was_handed_over_a_moment_ago_is_not_called_lost(pair: tuple[Repo, Repo], line: list[str]) -> None:
+    alpha, beta = pair
+    beta.coord_json("status")  # its picture is fresh, and knows nothing of the hand-over
+    alpha.coord_json("claim", "b")
+    alpha.coord_json("release", "b", "--to", "beta")
+    assert [claim["token"] for claim in beta.coord_json(*line)["claims"]] == [2]
+
+
+def test_what_nobody_can_be_asked_about_stays_what_it_was(pair: tuple[Repo, Repo]) -> None:
+    alpha, _ = pair
+    alpha.git("remote", "set-url", "origin", "/nowhere")
+    assert alpha.coord_json("release", "b", code=4)["message"] == "alpha holds no claim on b"
+
+
 def test_a_hand_over_as_json_has_what_the_receiver_has(team: tuple[Repo, Repo, Repo]) -> None:
     alpha, _, _ = team
     alpha.coord_json("claim", "a")

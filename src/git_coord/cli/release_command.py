@@ -15,6 +15,7 @@ from git_coord.errors import CoordError, Kind
 from git_coord.service import claims, query, selection
 from git_coord.service.landing import Landing, landed
 from git_coord.service.ledger import open_ledger, view
+from git_coord.service.remote_ledger import LEDGER_FAMILIES, fetch_and_adopt
 
 from . import options, render, resources
 from .output import Output
@@ -92,11 +93,30 @@ def _hand_over(app: App, output: Output, chosen: selection.Selection, to: str, r
 
 
 def select(app: App, names: list[str], globs: tuple[str, ...], is_all: bool) -> selection.Selection:
-    """Return the own claims that the arguments mean; raises CoordError(USAGE) for none or both."""
-    state, _ = view(app.coord)
-    tokens, paths = resources.tokens_and_names(names)
+    """Return the own claims that the arguments mean; raises CoordError(USAGE) for none or both.
+
+    What this clone does not know as ours may have been handed to us a moment ago: the remote is asked before that is
+    called lost. Without an answer it stays what it was.
+    """
     if is_all == bool(names or globs):
         raise CoordError(Kind.USAGE, "name paths or #tokens, or give --all")
+    try:
+        return _known(app, names, globs, is_all=is_all)
+    except CoordError as lost:
+        if lost.kind is not Kind.LOST or app.coord.remote is None or app.coord.settings.offline == "allow":
+            raise
+        try:
+            fetch_and_adopt(app.coord, LEDGER_FAMILIES)
+        except CoordError as trouble:
+            if trouble.kind is not Kind.UNKNOWN:
+                raise
+            raise lost from None
+        return _known(app, names, globs, is_all=is_all)
+
+
+def _known(app: App, names: list[str], globs: tuple[str, ...], *, is_all: bool) -> selection.Selection:
+    state, _ = view(app.coord)
+    tokens, paths = resources.tokens_and_names(names)
     if is_all:
         return selection.everything(state, app.coord.me.agent)
     items = resources.plain_items(app, paths, globs)
