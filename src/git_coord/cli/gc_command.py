@@ -17,7 +17,12 @@ NOT_DUE = f"no new epoch before {epochs.EPOCH_OPERATIONS}"
 
 
 @click.command(context_settings=options.HELP)
-@click.option("--now", "is_now", is_flag=True, help="Begin a new epoch however short this one is.")
+@click.option(
+    "--now",
+    "is_now",
+    is_flag=True,
+    help="Begin a new epoch however short this one is; `log` then goes back to where this one began.",
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be done.")
 @options.common
 def command(is_now: bool, dry_run: bool, as_json: bool, agent: str | None) -> int:
