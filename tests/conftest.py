@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +31,7 @@ def _seconds(item: pytest.Item) -> float:
 @pytest.fixture(autouse=True, scope="session")
 def _sealed_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Seal what runs outside a test's own seal: fixtures that several tests share."""
+    _hear_signals()
     before = dict(os.environ)
     replace_environ(os.environ, seal(tmp_path_factory.mktemp("session"), before))
     for name in ("LINES", "COLUMNS"):  # GNU readline puts these where os.environ does not see them
@@ -37,6 +39,13 @@ def _sealed_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with warm.serving(os.environ):
         yield
     replace_environ(os.environ, before)
+
+
+def _hear_signals() -> None:
+    """Undo what `nohup` and a job in the background leave to all their children: no shell can trap what it ignores."""
+    for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, default)
 
 
 @pytest.fixture(autouse=True)
