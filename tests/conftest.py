@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,9 +13,25 @@ import pytest
 
 from tests.helpers import Repo, hub_with_clones, new_repo, seal, warm
 from tests.helpers.seal import replace_environ
+from tests.helpers.waiter import Waiters
 
 if TYPE_CHECKING:
     from tests.verify.stage import Stage
+
+
+@pytest.fixture
+def short_folder() -> Iterator[Path]:
+    """Return a folder for sockets: the path of one has at most 107 bytes."""
+    with tempfile.TemporaryDirectory(prefix="gc-") as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def start() -> Iterator[Waiters]:
+    """Return what starts a waiter of the command line; none outlives the test."""
+    waiters = Waiters()
+    yield waiters
+    waiters.stop()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -158,6 +158,15 @@ def test_a_renewal_without_an_answer_is_exit_five_and_says_how_long_the_claim_is
     assert alpha.coord_json("renew", "a", "--offline")["confirmed"] is False
 
 
+def test_a_renewal_of_what_nobody_has_confirmed_yet_has_nothing_to_say_of_its_lease(pair: tuple[Repo, Repo]) -> None:
+    alpha, _ = pair
+    alpha.git("remote", "set-url", "origin", "/nowhere")
+    alpha.coord_json("claim", "a", "--offline")
+    answer = alpha.coord_json("renew", "a", code=5)
+    assert (answer["message"], answer["next"]) == ("the renewal is not confirmed by origin", "git coord sync")
+    assert answer["lease_until"] is None
+
+
 def test_renewals_of_the_same_claims_do_not_pile_up(trio: tuple[Repo, Repo, Repo]) -> None:
     hub, alpha, _ = trio
     alpha.coord_json("claim", "a")

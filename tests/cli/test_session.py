@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
+import signal
+from pathlib import Path
+
 from tests.cli.past import claim_long_ago
 from tests.cli.words import plain, plain_json, said
 from tests.helpers import Repo
@@ -105,3 +111,19 @@ def test_a_rotated_key_takes_the_place_of_the_old_one_in_the_policy(alone: Repo)
     assert f"policy key {alone.coord_json('whoami')['key']}\n" in alone.coord("policy").out
     token = alone.coord_json("claim", "a")["token"]
     assert alone.coord("break", f"#{token}", "-m", "mine to break").code == 0
+
+
+def test_a_key_of_ones_own_may_be_in_an_agent_alone(alone: Repo, short_folder: Path) -> None:
+    path = alone.coord("whoami").out.splitlines()[2].split()[-1]
+    key, agent = short_folder / "key", short_folder / "agent"
+    shutil.copy(path, key)
+    shutil.copy(f"{path}.pub", f"{key}.pub")
+    alone.git("config", "coord.key", str(key))
+    with_agent = alone.with_env(SSH_AUTH_SOCK=str(agent))
+    started = with_agent.run("ssh-agent", "-s", "-a", str(agent), check=True).out
+    try:
+        with_agent.run("ssh-add", "-q", str(key), check=True)
+        key.unlink()
+        assert with_agent.coord_json("claim", "a")["agent"] == "alpha"
+    finally:
+        os.kill(int(re.findall(r"SSH_AGENT_PID=(\d+)", started)[0]), signal.SIGTERM)

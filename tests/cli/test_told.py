@@ -142,7 +142,7 @@ def test_the_first_push_of_what_was_committed_before_it_was_taken_stops_too(pair
             'git coord: lost: #1 a, broken by beta <age> ago, "not needed"',
             "git coord: push refused, your claim is gone",
             '  #1 a   broken by beta at <time>, "not needed"',
-            "next    git log @{upstream}..; if that is still wanted, claim it anew and push again",
+            "next    git coord claim a && git push      (is it wanted still? git log @{upstream}..)",
             "bypass  GIT_COORD_BYPASS=1 git push …      (CI will see it all the same)",
         ],
     )

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
 
 import pytest
 
 from tests.cli.words import forget_sync, plain, plain_json, said, type_in
 from tests.helpers import Repo
 from tests.helpers.waiter import Waiters
-
-
-@pytest.fixture
-def start() -> Iterator[Waiters]:
-    """Return what starts a waiter; none outlives the test."""
-    waiters = Waiters()
-    yield waiters
-    waiters.stop()
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -29,12 +28,6 @@ def refusal(function, *arguments):
     assert type(caught.value) is CoordError
     assert caught.value.kind is Kind.ERROR
     return caught.value
-
-
-@pytest.fixture
-def short_folder():
-    with tempfile.TemporaryDirectory(prefix="gc-") as folder:  # a socket's path has at most 107 bytes
-        yield Path(folder)
 
 
 def fake_ssh_keygen(lab, tmp_path, script):

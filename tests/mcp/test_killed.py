@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -16,14 +16,6 @@ from tests.race.test_queue import check_killed
 
 Clones = Callable[..., tuple[Repo, ...]]
 NAMES = ("alpha", "beta", "gamma")
-
-
-@pytest.fixture
-def start() -> Iterator[Waiters]:
-    """Return what starts a waiter of the command line; none outlives the test."""
-    waiters = Waiters()
-    yield waiters
-    waiters.stop()
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from tests.helpers import Repo
@@ -15,14 +15,6 @@ from git_coord.service.failpoints import VARIABLE
 
 Clones = Callable[..., tuple[Repo, ...]]
 NAMES = ("alpha", "beta", "gamma", "delta")
-
-
-@pytest.fixture
-def start() -> Iterator[Waiters]:
-    """Return what starts a waiter; none outlives the test."""
-    waiters = Waiters()
-    yield waiters
-    waiters.stop()
 
 
 def served(repo: Repo) -> list[str]:

@@ -241,9 +241,10 @@ def key_path(app: App, repo: str, agent: str) -> str:
 def agent_signer(app: App, repo: str, agent: str) -> Signer | None:
     """Return the signer of an agent's key, None when that key is not on this machine."""
     path = key_path(app, repo, agent)
-    if not os.path.exists(path):  # nor does a public half that was left behind sign anything
-        return None
     uses_agent = app.config.get("coord.key") is not None
+    # A public half that was left behind signs nothing, unless an ssh-agent has the other one.
+    if not os.path.exists(path) and not (uses_agent and os.path.exists(path + ".pub")):
+        return None
     return (None if uses_agent else _in_process(app, path)) or file_signer(app, path, uses_agent=uses_agent)
 
 

@@ -56,12 +56,16 @@ def command(
 
 
 def _unconfirmed(app: App, chosen: selection.Selection) -> CoordError:
-    """Return what there is to say of a renewal that is pending: until when the claims are good without it."""
+    """Return what there is to say of a renewal that is pending: until when the claims are good without it.
+
+    One that was made offline, and that nobody has confirmed, is good for nothing yet.
+    """
     meant = {claim.op for claim, _ in chosen.claims}
     until = [own.until for own in own_leases(app.coord, app.coord.known.state) if own.claim.op in meant]
-    good = f"; without it {_tokens(chosen)} good until {render.clock_time(min(until), app.coord.clock.now())}"
     data = {"confirmed": False, "lease_until": format_stamp(min(until)) if until else None}
-    text = f"the renewal is not confirmed by {app.remote_name}{good if until else ''}"
+    text = f"the renewal is not confirmed by {app.remote_name}"
+    if until:
+        text += f"; without it {_tokens(chosen)} good until {render.clock_time(min(until), app.coord.clock.now())}"
     return CoordError(Kind.UNKNOWN, text, next="git coord sync", data=data)
 
 

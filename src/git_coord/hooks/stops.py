@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -44,6 +45,8 @@ def stopped_push(app: App, commits: Sequence[UserCommit], *, warns: bool) -> lis
     if not lost:
         return []
     word = "warning" if warns else "push refused"
-    step = "next    git log @{upstream}..; if that is still wanted, claim it anew and push again"
+    anew = words.claim_anew(lost, os.environ.get("GIT_PREFIX", ""))
+    step = f"{anew} && git push" if anew else "git coord status"
     rows = words.gone_rows(lost, app.coord.clock.now())
-    return [f"git coord: {word}, your claim is gone", *rows, step]
+    doubt = "(is it wanted still? git log @{upstream}..)"
+    return [f"git coord: {word}, your claim is gone", *rows, f"next    {step}      {doubt}"]

@@ -43,7 +43,7 @@ def refusal(judged: Judgement, commit: Commit, *, warns: bool, as_of: int | None
         lines.append(f"as of {show_age(as_of)} ago")
     steps = [_step(judged.claimed, commit)] if judged.claimed else []
     if judged.unclaimed:
-        steps.append(f"git coord claim {_arguments(judged.unclaimed, commit)}")
+        steps.append(f"git coord claim {_arguments(judged.unclaimed, commit.prefix)}")
     lines += [f"{'next' if n == 0 else '':4}    {step}" for n, step in enumerate(steps)]
     return lines if warns else [*lines, BYPASS]
 
@@ -54,7 +54,8 @@ def lapsed(judged: Judgement, commit: Commit, now: int, *, has_remote: bool, war
         f"  {escape_for_display(one.path)}   #{one.held.claim.token}   {_over(one, now)}"
         for one in judged.lapsed[:MOST_ROWS]
     ]
-    step = "git coord sync" if has_remote else f"git coord renew {_arguments([o.path for o in judged.lapsed], commit)}"
+    names = _arguments([one.path for one in judged.lapsed], commit.prefix)
+    step = "git coord sync" if has_remote else f"git coord renew {names}"
     said = "warning" if warns else "commit refused"
     what = "counts as lost until a sync says otherwise" if has_remote else "has ended"
     lines = [f"git coord: {said}, your claim {what}", *rows, f"next    {step}"]
@@ -73,10 +74,16 @@ def _last_sign(one: Obstacle) -> int:
 def gone(lost: Sequence[Gone], commit: Commit, now: int, *, warns: bool) -> list[str]:
     """Return the lines for a commit of what was taken from its author: what, by whom, when and why."""
     said = "warning, " if warns else ""
-    paths = [item.name for each in lost for item in each.items if item.kind is ItemKind.PATH]
-    step = f"git stash; git coord claim {_arguments(paths, commit)}" if paths else "git coord status"
+    anew = claim_anew(lost, commit.prefix)
+    step = f"git stash; {anew}" if anew else "git coord status"
     lines = [f"git coord: {said}your claim is gone", *gone_rows(lost, now), f"next    {step}"]
     return lines if warns else [*lines, BYPASS]
+
+
+def claim_anew(lost: Sequence[Gone], prefix: str) -> str | None:
+    """Return the command that claims again what was taken, from the folder `prefix`; None where no path was."""
+    paths = [item.name for each in lost for item in each.items if item.kind is ItemKind.PATH]
+    return f"git coord claim {_arguments(paths, prefix)}" if paths else None
 
 
 def gone_rows(lost: Sequence[Gone], now: int) -> list[str]:
@@ -151,13 +158,13 @@ def _pathspec(path: str, prefix: str) -> str:
     return _quoted(f":(top,literal){path}")
 
 
-def _arguments(paths: Sequence[str], commit: Commit) -> str:
+def _arguments(paths: Sequence[str], prefix: str) -> str:
     """Return paths as arguments of git coord, which takes them from where one stands."""
     from os.path import relpath
 
     if len(paths) > MOST_ROWS:
         return "…"
-    names = [relpath(path, commit.prefix) if commit.prefix else path for path in paths]
+    names = [relpath(path, prefix) if prefix else path for path in paths]
     # Spelled so that no name is taken for an option or a kind of resource.
     return " ".join(_quoted(name if _PLAIN.fullmatch(name) and name[0] != "-" else f"./{name}") for name in names)
 
