@@ -113,12 +113,14 @@ def test_a_rotated_key_takes_the_place_of_the_old_one_in_the_policy(alone: Repo)
     assert alone.coord("break", f"#{token}", "-m", "mine to break").code == 0
 
 
-def test_a_key_of_ones_own_may_be_in_an_agent_alone(alone: Repo, short_folder: Path) -> None:
+def test_a_key_of_ones_own_may_be_in_an_agent_alone_and_is_named_by_its_public_file(
+    alone: Repo, short_folder: Path
+) -> None:
     path = alone.coord("whoami").out.splitlines()[2].split()[-1]
     key, agent = short_folder / "key", short_folder / "agent"
     shutil.copy(path, key)
     shutil.copy(f"{path}.pub", f"{key}.pub")
-    alone.git("config", "coord.key", str(key))
+    alone.git("config", "coord.key", f"{key}.pub")
     with_agent = alone.with_env(SSH_AUTH_SOCK=str(agent))
     started = with_agent.run("ssh-agent", "-s", "-a", str(agent), check=True).out
     try:

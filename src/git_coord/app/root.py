@@ -241,10 +241,9 @@ def key_path(app: App, repo: str, agent: str) -> str:
 def agent_signer(app: App, repo: str, agent: str) -> Signer | None:
     """Return the signer of an agent's key, None when that key is not on this machine."""
     path = key_path(app, repo, agent)
-    uses_agent = app.config.get("coord.key") is not None
-    # A public half that was left behind signs nothing, unless an ssh-agent has the other one.
-    if not os.path.exists(path) and not (uses_agent and os.path.exists(path + ".pub")):
+    if not os.path.exists(path):  # nor does a public half that was left behind sign anything
         return None
+    uses_agent = app.config.get("coord.key") is not None
     return (None if uses_agent else _in_process(app, path)) or file_signer(app, path, uses_agent=uses_agent)
 
 
