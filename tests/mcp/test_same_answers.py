@@ -109,7 +109,7 @@ def _masked(value: Any) -> Any:
         return {name: None if name in gone else _masked(each) for name, each in value.items() if name != "notices"}
     if isinstance(value, list):
         return [_masked(each) for each in value]
-    return re.sub(r"\d{4}-\d\d-\d\dT[\d:]+Z", "TIME", value) if isinstance(value, str) else value
+    return re.sub(r"\d{4}-\d\d-\d\dT[\d:]+Z|\b\d+ (s|min)\b", "TIME", value) if isinstance(value, str) else value
 
 
 @pytest.mark.parametrize(("tool", "arguments", "words"), CASES)
