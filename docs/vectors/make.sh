@@ -25,7 +25,7 @@ put() { git update-index --add --cacheinfo "100644,$(git hash-object -w --stdin)
 drop() { git rm -rqf --cached -- "$1"; }
 common() { # AGENT SEQ MINUTE NONCE: what every statement has, a member a line
 	eval "session=\$session_$1"
-	printf '%s\n' '"v":2' "\"repo\":\"$repo\"" "\"agent\":\"$1\"" "\"session\":\"$session\"" "\"seq\":$2"
+	printf '%s\n' '"v":3' "\"repo\":\"$repo\"" "\"agent\":\"$1\"" "\"session\":\"$session\"" "\"seq\":$2"
 	printf '%s\n' "\"at\":\"$(stamp "$3")\"" "\"nonce\":\"$(nonce "$4")\"" "\"head\":${head:+\"}${head:-null}${head:+\"}"
 }
 op() { # AGENT KEY KIND MEMBER...: operation number $n of the ledger; its number is also its seq, minute and nonce
@@ -96,7 +96,7 @@ story() {
 	op alpha policy policy "\"admins\":[\"$(key policy)\"]" '"fold":"none"' '"join":"open"' '"listed":[]' \
 		'"max_lease":604800' '"skew":60' '"takeover":"gated"' '"void":[]'
 	put policy < "$work/record"
-	object '"fold":"none"' "\"repo\":\"$repo\"" '"skew":60' '"v":2' | put format
+	object '"fold":"none"' "\"repo\":\"$repo\"" '"skew":60' '"v":3' | put format
 	counts
 	step 01-root "alpha begins ledger $repo"
 
@@ -301,7 +301,7 @@ refuse() { cat > "$out/refused/$2" && echo "$1 $2" >> "$out/refused/list"; } # C
 rejoin() { # [AGENT [HEAD [SEQ]]] then members that replace or join those of a good statement
 	object "\"agent\":\"${1:-alpha}\"" '"at":"2026-01-01T00:30:00Z"' "\"head\":${2:-\"$head\"}" "\"kind\":\"${4:-rejoin}\"" \
 		'"nonce":"00000000000000000000000000000090"' "\"repo\":\"${5:-$repo}\"" "\"seq\":${3:-90}" '"session":"alpha-3"' \
-		"${6:-\"v\":2}" ${7:+"$7"}
+		"${6:-\"v\":3}" ${7:+"$7"}
 }
 refusals() { # every one but the first differs from a placeable operation in one thing
 	rm -rf "$out/refused" && mkdir -p "$out/refused"
@@ -354,7 +354,7 @@ refusals() { # every one but the first differs from a placeable operation in one
 	with claim "$(claim_members '{"intent":"edit","path":"a"},{"intent":"read","path":"a"}')" | refuse statement item-twice
 	with rejoin '"zeal":1' | refuse newer unknown-field
 	with retire '"zeal":1' | refuse newer reserved-kind
-	rejoin '' '' '' '' '' '"v":3' | sign alpha2 | refuse newer version-3
+	rejoin '' '' '' '' '' '"v":4' | sign alpha2 | refuse newer version-4
 	with claim "$(claim_members '{"host":"main","intent":"edit"}')" | refuse newer host-item
 	rejoin '' '' '' '' 00000000-0000-4000-8000-000000000002 | sign alpha2 | refuse place other-ledger
 	rejoin '' null | sign alpha2 | refuse place no-head

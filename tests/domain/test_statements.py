@@ -57,7 +57,7 @@ def test_a_statement_has_this_spelling_and_is_read_back() -> None:
         b'{"blob":"' + b"2" * 40 + b'","intent":"edit","path":{"b64":"YS//"}},{"glob":"**/*.py","intent":"edit"},'
         b'{"intent":"edit","task":"E-1/2"}],"kind":"claim","lease":"quick","nonce":"00000000000000000000000000000007",'
         b'"not_after":"2026-01-01T00:00:00Z","purpose":"say \\"why\\"","repo":"00000000-0000-4000-8000-000000000001",'
-        b'"seq":7,"session":"alpha-1","stamps":[{"name":"n","value":""}],"ttl":60,"v":2,"wait_until":null}'
+        b'"seq":7,"session":"alpha-1","stamps":[{"name":"n","value":""}],"ttl":60,"v":3,"wait_until":null}'
     )
     assert to_bytes(claim()) == data
     assert parse_operation(data) == claim()
@@ -71,7 +71,7 @@ def test_a_kind_without_fields_has_only_the_common_ones() -> None:
 
 
 def test_what_a_newer_version_wrote_is_said_to_need_it() -> None:
-    assert refusal(v=3) == "statement version 3 needs a newer git coord (this one reads 2)"
+    assert refusal(v=4) == "statement version 4 needs a newer git coord (this one reads 3)"
     assert refusal(kind="retire") == "operation kind 'retire' needs a newer git coord"
     assert refusal(after=None) == "field 'after' of claim needs a newer git coord"
     assert refusal(items=[{"host": "main", "intent": "edit"}]) == (

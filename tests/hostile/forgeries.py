@@ -204,7 +204,7 @@ def too_many(by: Attacker) -> Oid:
 
 
 def future_version(by: Attacker) -> Oid:
-    return places(by.statement(lambda obj: {**obj, "v": 3}), by=by)
+    return places(by.statement(lambda obj: {**obj, "v": 4}), by=by)
 
 
 def future_kind(by: Attacker) -> Oid:
@@ -224,7 +224,7 @@ def deep_json(by: Attacker) -> Oid:
 
 
 def line_of_a_megabyte(by: Attacker) -> Oid:
-    return places(by.line(canonical.dumps({"v": 2, "kind": "x" * 1_100_000})), by=by)
+    return places(by.line(canonical.dumps({"v": 3, "kind": "x" * 1_100_000})), by=by)
 
 
 def escapes_in_a_purpose(by: Attacker) -> Oid:

@@ -43,7 +43,7 @@ REASONS: dict[Callable[[Attacker], Oid], str] = {
     f.another_date: "it does not follow from its parent",
     f.out_of_turn: "it does not follow from its parent",
     f.too_many: "it does not follow from its parent",
-    f.future_version: "statement version 3 needs a newer git coord",
+    f.future_version: "statement version 4 needs a newer git coord",
     f.future_kind: "operation kind 'retire' needs a newer git coord",
     f.future_member: "of cancel needs a newer git coord",
     f.duplicate_key: "not canonical JSON",

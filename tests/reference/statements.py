@@ -26,14 +26,14 @@ from .values import (
     no_repetition,
 )
 
-V2 = Annotated[StrictInt, Field(ge=2, le=2)]
+V3 = Annotated[StrictInt, Field(ge=3, le=3)]
 LeaseClass = Literal["quick", "standard", "long"]
 
 
 class Statement(Exact):
     """The members of every statement."""
 
-    v: V2
+    v: V3
     repo: Uuid
     agent: Agent
     session: Session

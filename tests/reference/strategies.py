@@ -68,7 +68,7 @@ evidence = members(
     witness=st.none() | agents,
 )
 common: dict[str, st.SearchStrategy[Any]] = {
-    "v": st.just(2),
+    "v": st.just(3),
     "repo": st.just("01234567-89ab-4def-8123-456789abcdef"),
     "agent": agents,
     "session": st.sampled_from(["s", "A0._:@-", "0" * 128]),

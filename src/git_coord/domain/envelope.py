@@ -11,7 +11,7 @@ from . import canonical, fields
 from .fields import Field, optional
 from .ids import Agent, Nonce, Oid, Session
 
-VERSION = 2
+VERSION = 3
 RECORD_LIMIT = 64 * 1024
 CLAIM_LIMIT = 1024 * 1024
 
