@@ -51,10 +51,38 @@ def test_a_hub_whose_hook_refuses_is_asked_once_and_quoted(pair: Pair) -> None:
     refuses = pair.hook("pre-receive", f"cat >/dev/null; echo asked >>'{log}'\n{REFUSAL}")
     before = pair.hub.refs()
     said = assert_one_line(pair.alpha.coord("claim", "a.txt"))
-    assert said.startswith("git coord: origin refuses our refs: pre-receive hook declined")
+    assert said == "git coord: origin refuses our refs: pre-receive hook declined: frozen until Monday"
     assert (log.read_text().splitlines(), pair.hub.refs()) == (["asked"], before)
     refuses.unlink()
     assert_healed(pair)
+
+
+def test_what_a_host_says_is_escaped_and_cut(pair: Pair) -> None:
+    pair.hook("pre-receive", "printf '\\n====\\nerror: \\033[31mGH013\\n%0600d\\nmore\\n' 7 >&2; exit 1")
+    said = assert_one_line(pair.alpha.coord("claim", "a.txt"))
+    assert said.startswith("git coord: origin refuses our refs: pre-receive hook declined: \\x1b[31mGH013; 0000")
+    assert said.endswith("00…")
+    assert len(said) < 400
+
+
+@pytest.mark.parametrize("limit", [5, 2])
+def test_five_agents_work_at_a_hub_that_takes_only_so_many_refs_at_once(pair: Pair, limit: int) -> None:
+    crew = [pair.alpha]
+    for name in ("w2", "w3", "w4", "w5"):
+        crew.append(pair.alpha.worktree(name))
+        assert crew[-1].coord("init", "--agent", name).code == 0
+    pair.hook("pre-receive", f"[ $(tee -a log | wc -l) -le {limit} ] || {{ echo 'at most {limit} refs' >&2; exit 1; }}")
+    pair.set_url("/nonexistent")
+    for each in crew:
+        each.coord("post", "hello")
+        each.coord("claim", f"{each.path.name}.txt", "--offline")
+    pair.set_url(str(pair.hub.path))
+    assert crew[2].coord_json("sync")["lost"] == []
+    assert crew[3].coord_json("claim", "c.txt")["confirmed"] is True
+    assert crew[4].coord("sync").out.startswith("in step with origin")
+    assert pair.beta.coord("sync").code == 0
+    assert len(pair.beta.coord_json("posts")["posts"]) == len(crew)
+    assert pair.beta.coord_json("claim", "w5.txt", code=3)["holder"] == "w5"
 
 
 def test_a_hub_that_takes_the_ledger_and_not_the_request_has_granted(pair: Pair) -> None:

@@ -243,7 +243,7 @@ def test_a_hook_there_that_refuses_is_rejected_with_its_reason(hub: Hub, tmp_pat
     log = tmp_path / "log"
     hook(bare, "pre-receive", f"echo run >>{log}; echo no, thanks >&2; exit 1")
     answers = alpha.remote.push([RefUpdate(LEDGER, alpha.make("1"), ABSENT)])
-    assert answers == [PushedRef(LEDGER, PushStatus.REJECTED, "pre-receive hook declined")]
+    assert answers == [PushedRef(LEDGER, PushStatus.REJECTED, "pre-receive hook declined", "no, thanks")]
     assert log.read_text() == "run\n"
     assert alpha.repo.refs("refs/coord-remote") == {}
 

@@ -247,13 +247,15 @@ def _send_receipts(app: App, commits: Sequence[UserCommit], *, is_told: bool) ->
 
     A remote that has just given no answer is not asked again: one push of the user's waits for it once.
     """
+    from git_coord.service.exchange.refusal import words_of
     from git_coord.service.receipts import push_receipts
     from git_coord.service.verify import touches_a_claim
 
     if app.coord.remote is None or app.coord.identity is None or not touches_a_claim(app.coord, commits):
         return
     try:
-        trouble = push_receipts(app.coord) if is_told else "no answer"
+        refused = push_receipts(app.coord) if is_told else None
+        trouble = words_of(refused) if refused else "" if is_told else "no answer"
     except CoordError as error:
         trouble = error.message
     if trouble:

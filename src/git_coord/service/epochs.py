@@ -18,12 +18,14 @@ from git_coord.store.refnames import LEDGER, SEEN, Family
 
 from .announce import read_all
 from .context import Coord
+from .exchange.parts import push
+from .exchange.refusal import host_refusal, refused_by_host
 from .ledger import open_ledger, take_extension
 from .lineage import lineage
 from .moving import move, store
 from .operations import operation, policy_signer
 from .place import PLACE_SECONDS
-from .remote_ledger import fetch_and_adopt, host_refusal, refused_by_host, remote_of
+from .remote_ledger import fetch_and_adopt
 from .requests import pending, read_requests
 from .retry import attempts
 
@@ -122,7 +124,7 @@ def _moved(coord: Coord, made: Extension, old: Oid) -> bool:
 def _pushed(coord: Coord, updates: list[RefUpdate]) -> bool:
     """Push; tell whether the first of these refs has the value, the others can wait for the next time."""
     coord.reach("before push")
-    results = remote_of(coord).push(updates)
+    results = push(coord, updates)
     coord.reach("after push")
     if final := refused_by_host(results[:1]):
         raise host_refusal(coord, final)
@@ -144,7 +146,7 @@ def drop_leftovers(coord: Coord) -> list[Agent]:
     updates = [RefUpdate(refnames.owned(family, agent), ABSENT, ABSENT) for agent in gone for family in DROPPED]
     there = _present(coord, updates, are_fetched=True)
     if there:
-        remote_of(coord).push(there)
+        push(coord, there)
     if here := _present(coord, updates, are_fetched=False):
         coord.store.swap(here, "drop leftovers")
     return gone

@@ -9,10 +9,11 @@ from git_coord.store.refnames import Family
 
 from .beat import beat_if_due, note_pushed
 from .context import Coord
+from .exchange.refusal import host_refusal
 from .leases import note_trouble, own_leases
 from .ledger import open_ledger
 from .losses import tell_losses, waiting
-from .remote_ledger import LEDGER_FAMILIES, fetch_and_adopt, host_refusal, own_updates, remote_of
+from .remote_ledger import LEDGER_FAMILIES, fetch_and_adopt, own_updates, remote_of
 
 
 def push_beat(coord: Coord, *, asks: bool = False) -> bool:
@@ -57,7 +58,7 @@ def _push(coord: Coord) -> list[PushedRef]:
         if results[0].status is not PushStatus.REJECTED:
             return results
         fetch_and_adopt(coord, (*LEDGER_FAMILIES, Family.PRESENCE))  # another clone of the agent's pushed its own
-    raise host_refusal(coord, results[0].reason)
+    raise host_refusal(coord, results[0])
 
 
 def _ask(coord: Coord) -> None:

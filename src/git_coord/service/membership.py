@@ -17,11 +17,12 @@ from git_coord.store.interface import ABSENT, PushStatus, RefUpdate, Swap
 from git_coord.store.refnames import LEDGER, SEEN
 
 from .context import Coord
+from .exchange.refusal import host_refusal
 from .ledger import open_ledger, take_extension
 from .operations import may_join, name_taken, operation, policy_signer, require_membership
 from .place import UnplaceableError, submit
 from .records import rotation_proof, seal_operation
-from .remote_ledger import LEDGER_FAMILIES, fetch_and_adopt, host_refusal, remote_of
+from .remote_ledger import LEDGER_FAMILIES, fetch_and_adopt, remote_of
 from .requests import read_requests
 from .sync import sync
 
@@ -101,7 +102,7 @@ def _push_root(coord: Coord, root: Oid) -> bool:
     if result.status is PushStatus.REJECTED:
         fetch_and_adopt(coord, LEDGER_FAMILIES)
         if coord.head is None:
-            raise host_refusal(coord, result.reason)
+            raise host_refusal(coord, result)
     return result.status is not PushStatus.REJECTED
 
 

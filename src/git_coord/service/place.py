@@ -20,16 +20,16 @@ from git_coord.store.refnames import LEDGER, SEEN
 
 from .beat import beat_if_due, note_pushed
 from .context import Coord
+from .exchange.parts import push
+from .exchange.refusal import host_refusal, refused_by_host
 from .ledger import candidates, fetched_ledger, open_ledger, place_locally, take_extension
 from .losses import tell_losses, waiting
 from .moving import move, store
 from .remote_ledger import (
     LEDGER_FAMILIES,
     fetch_and_adopt,
-    host_refusal,
     note_synced,
     own_updates,
-    refused_by_host,
     remote_of,
 )
 from .requests import Draft, draft, publish, read_requests, withdraw
@@ -193,7 +193,7 @@ def _push_once(coord: Coord, sealed: Sealed) -> CoordError | None:
     fetch_and_adopt(coord, LEDGER_FAMILIES)
     # Only now: a beat vouches for claims that a newer ledger may not have any more.
     note_pushed(coord, results)
-    return host_refusal(coord, results[0].reason)
+    return host_refusal(coord, results[0])
 
 
 def _after_silence(coord: Coord, sealed: Sealed, trouble: CoordError) -> UnreachableError:
@@ -218,7 +218,7 @@ def push_and_land(coord: Coord, made: Extension | None, others: Sequence[RefUpda
     ledger = [RefUpdate(LEDGER, made.head.oid, coord.known.oid)] if made else []
     updates = [*ledger, *others]
     coord.reach("before push")
-    results = remote_of(coord).push(updates, record=False)
+    results = push(coord, updates, record=False)
     coord.reach("after push")
     answers = zip(updates, results, strict=True)
     landed = [update for update, result in answers if result.status is not PushStatus.REJECTED]

@@ -23,7 +23,7 @@ from git_coord.domain.statements import to_bytes
 from git_coord.domain.verdict import holds
 from git_coord.errors import CoordError, Kind
 from git_coord.store import refnames
-from git_coord.store.interface import ABSENT, PushStatus, RefUpdate, Swap
+from git_coord.store.interface import ABSENT, PushedRef, PushStatus, RefUpdate, Swap
 from git_coord.store.refnames import Family
 
 from .commits import UserHistory
@@ -278,8 +278,8 @@ def _commit_bytes(coord: Coord, tree: Tree, parents: Sequence[Oid], seq: int) ->
     return "\n".join([*header, "", f"receipts up to {seq}", ""]).encode("ascii")
 
 
-def push_receipts(coord: Coord) -> str | None:
-    """Push the agent's own notes ref, and nothing else; returns the host's words when it refuses.
+def push_receipts(coord: Coord) -> PushedRef | None:
+    """Push the agent's own notes ref, and nothing else; returns the host's answer when it refuses.
 
     Raises CoordError(UNKNOWN) without an answer.
     """
@@ -293,7 +293,7 @@ def push_receipts(coord: Coord) -> str | None:
         # Another clone of this agent has pushed its own meanwhile.
         coord.remote.fetch([Family.NOTES])
         append(coord, ())
-    return result.reason
+    return result
 
 
 def _is_notes(update: RefUpdate) -> bool:

@@ -1,16 +1,16 @@
-"""The ledger at the remote: fetch and adopt it, push it forward, and tell contention from refusal."""
+"""The ledger at the remote: fetch and adopt it, push it forward."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 from git_coord.domain.ids import Agent, Oid
-from git_coord.errors import CoordError, Kind
 from git_coord.store import refnames
-from git_coord.store.interface import ABSENT, PushedRef, PushStatus, RefUpdate, Remote
+from git_coord.store.interface import ABSENT, PushStatus, RefUpdate, Remote
 from git_coord.store.refnames import LEDGER, SEEN, Family, Ref
 
 from .context import Coord
+from .exchange.refusal import host_refusal, refused_by_host
 from .ledger import advance, check_anchors, fetched_ledger, open_ledger, untrusted, verified
 from .lineage import give_back, lineage
 from .superseded import note_superseded
@@ -125,31 +125,3 @@ def own_updates(coord: Coord, agents: Collection[Agent] | None = None) -> list[R
             if name and name.agent and old != value and (agents is None or name.agent in agents):
                 updates.append(RefUpdate(Ref(ref), value, ABSENT if old is None else old))
     return updates
-
-
-def refused_by_host(results: Sequence[PushedRef]) -> str | None:
-    """Return the host's reason when it says that it will never take one of these refs: retrying would be in vain."""
-    for result in results:
-        final = "declined" in result.reason or "hidden ref" in result.reason
-        if result.status is PushStatus.REJECTED and final:
-            return result.reason
-    return None
-
-
-def host_refusal(coord: Coord, reason: str) -> CoordError:
-    """Return the error for a host that does not take our refs; where they are branches already, it has its reasons."""
-    name = remote_of(coord).name
-    if reason.startswith("unpack"):  # git's own word; a host that objects to refs has others
-        return CoordError(
-            Kind.UNKNOWN,
-            f"{name} cannot store what is pushed: {reason}; its disk is full, or may only be read",
-            next="git coord sync",
-            data={"remote": name, "reason": reason},
-        )
-    among_branches = f"git config coord.refPrefix {refnames.BRANCH_PREFIX}"
-    return CoordError(
-        Kind.UNKNOWN,
-        f"{name} refuses our refs: {reason}",
-        next=f"git ls-remote {name}" if coord.settings.keeps_history else among_branches,
-        data={"remote": name, "reason": reason},
-    )

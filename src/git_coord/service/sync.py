@@ -15,6 +15,7 @@ from git_coord.store.refnames import Family
 
 from .beat import beat_if_due, note_pushed
 from .context import Coord
+from .exchange.refusal import host_refusal, refused_by_host
 from .ledger import candidates, fetched_ledger, open_ledger, place_locally
 from .losses import settled, tell_losses, waiting
 from .moving import store
@@ -24,9 +25,7 @@ from .remote_ledger import (
     SYNCED,
     SYNCED_PRESENCE,
     fetch_and_adopt,
-    host_refusal,
     own_updates,
-    refused_by_host,
     remote_of,
 )
 from .requests import read_requests
@@ -100,9 +99,10 @@ def _exchange(coord: Coord) -> int:
         if final := refused_by_host(refused):
             raise host_refusal(coord, final)
         _reread(coord, refused)
-        unmoved = unmoved + 1 if fetched_ledger(coord) == before else 0
+        is_moving = fetched_ledger(coord) != before or len(refused) < len(updates) + (made is not None)
+        unmoved = 0 if is_moving else unmoved + 1
         if unmoved == MAX_UNMOVED:
-            raise host_refusal(coord, refused[0].reason)
+            raise host_refusal(coord, refused[0])
     raise CoordError(Kind.UNKNOWN, f"{remote_of(coord).name} stays busy", next="git coord sync")
 
 

@@ -43,6 +43,8 @@ _OURS = {
 # the first; an empty list of protocols stops the others.
 _NO_NETWORK = {"GIT_NO_NETWORK": "1", "GIT_ALLOW_PROTOCOL": ""}
 
+HOST_LINES, HOST_LIMIT = 2, 300
+"""How much of what a host says is shown: lines, and characters."""
 CONFIG_QUESTION = ("config", "--list", "-z", "--show-scope")
 
 
@@ -189,8 +191,18 @@ def first_words(err: bytes) -> str:
     """Return git's first line that says what is wrong: for people only, never to decide on."""
     lines = [line.strip() for line in words(err).splitlines()]
     # A transport's own complaint comes first; git's table of refs and its asides are not what went wrong.
-    asides = ("From ", "hint:", "warning:", "* ")
-    return next((line for line in lines if line and not line.startswith(asides) and " -> " not in line), "")
+    asides = ("From ", "hint:", "warning:", "* ", "remote:")
+    said = next((line for line in lines if line and not line.startswith(asides) and " -> " not in line), "")
+    told = host_words(err)
+    return f"{told} ({said})" if told and said else told or said
+
+
+def host_words(err: bytes) -> str:
+    """Return what the host said over git's connection (`remote: …`): its first two sentences, cut; for people only."""
+    lines = [line.removeprefix("remote:").strip() for line in words(err).splitlines() if line.startswith("remote:")]
+    told = [line for line in lines if any(char.isalnum() for char in line)]  # not the rules that frame it
+    text = "; ".join(line.removeprefix("error: ").removeprefix("fatal: ") for line in told[:HOST_LINES])
+    return text if len(text) <= HOST_LIMIT else f"{text[:HOST_LIMIT]}…"
 
 
 def verb(args: Sequence[str]) -> str:

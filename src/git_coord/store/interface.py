@@ -93,11 +93,12 @@ class PushStatus(Enum):
 
 
 class PushedRef(NamedTuple):
-    """One ref of a push with the remote's own words when it refused."""
+    """One ref of a push: when it was refused, why, as git has it, and what the host itself `said` about the push."""
 
     ref: Ref
     status: PushStatus
     reason: str
+    said: str = ""
 
 
 class Remote(Protocol):

@@ -153,6 +153,10 @@ class MemoryRemote:
     """The next push takes effect, but its answer is lost."""
     refuse: str = ""
     """The words with which a server's hook refuses every push."""
+    limit: int = 0
+    """How many refs its hook takes in one push; 0 for any number."""
+    dislikes: str = ""
+    """What the names of refs begin with for which its hook refuses a whole push."""
     pushes: int = field(default=0, init=False)
     fetches: int = field(default=0, init=False)
 
@@ -174,7 +178,7 @@ class MemoryRemote:
         if any(new is not ABSENT and new not in self.store._objects for _, new, _ in updates):
             raise CoordError(Kind.UNKNOWN, f"{self.name}: an object to push is missing here")  # as git says nothing
         self.hub.copy_objects(self.store)
-        answers = [self._push_one(update) for update in updates]
+        answers = [self._push_one(update) for update in updates] if self._is_taken(updates) else self._declined(updates)
         if self.drop_answer:
             self.drop_answer = False
             raise CoordError(Kind.UNKNOWN, f"{self.name} did not say what became of the push")
@@ -191,6 +195,14 @@ class MemoryRemote:
     def deepen(self, commits: int, tip: Oid) -> None:  # noqa: ARG002  # a memory store has all history
         """Have all history already."""
         self._reach()
+
+    def _is_taken(self, updates: Sequence[RefUpdate]) -> bool:
+        disliked = self.dislikes and any(update.ref.startswith(self.dislikes) for update in updates)
+        return not disliked and (not self.limit or len(updates) <= self.limit)
+
+    def _declined(self, updates: Sequence[RefUpdate]) -> list[PushedRef]:
+        words = "pre-receive hook declined", f"{len(updates)} refs are too many"
+        return [PushedRef(update.ref, PushStatus.REJECTED, *words) for update in updates]
 
     def _push_one(self, update: RefUpdate) -> PushedRef:
         ref, new, old = update

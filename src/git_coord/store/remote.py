@@ -13,7 +13,7 @@ from git_coord.lean import NamedTuple
 from git_coord.process import Completed
 
 from . import refnames
-from .git import Git, first_words
+from .git import Git, first_words, host_words
 from .interface import ABSENT, PushedRef, PushStatus, RefUpdate, Store, Swap
 from .oneatatime import OneAtATime
 from .refnames import Family, Ref
@@ -26,6 +26,8 @@ _PUSH_PLAIN = ("-c", "push.pushOption=", "-c", "push.negotiate=false", "-c", "pa
 """The last two: looking for deltas among a dozen small objects takes longer than sending them."""
 _PUSH = (*_PUSH_PLAIN, "push", "--porcelain", "--no-verify")
 _PUSH_NOTHING_ELSE = ("--no-follow-tags", "--no-signed", "--recurse-submodules=no")
+_OURS = ("stale info", "remote ref updated since checkout")
+"""Refusals of the git here, which sent nothing then."""
 _COPIES = (refnames.FETCHED, refnames.prefix(Family.NOTES, fetched=True))
 FETCH_TRIES = 5
 """Each one after the first because a push of another process landed in between."""
@@ -99,14 +101,18 @@ class GitRemote:
         line = self._push_line(updates)
         done = self._run(line, self._timeouts.push, began=lambda: self._reach("push sent"))
         self._reach("push answered")
-        said = _porcelain(done.out)
-        answers = [said.get(refnames.on_remote(update.ref, self._place.prefix)) for update in updates]
+        told = _porcelain(done.out)
+        answers = [told.get(refnames.on_remote(update.ref, self._place.prefix)) for update in updates]
         known = [(update, answer) for update, answer in zip(updates, answers, strict=True) if answer is not None]
         if record or len(known) < len(updates):
             self.record([update for update, (status, _) in known if status is not PushStatus.REJECTED])
         if len(known) < len(updates):
             raise self._unknown(done, "did not say what became of the push")
-        return [PushedRef(update.ref, status, reason) for update, (status, reason) in known]
+        said = host_words(done.err)
+        return [
+            PushedRef(update.ref, status, reason, said if status is PushStatus.REJECTED and reason not in _OURS else "")
+            for update, (status, reason) in known
+        ]
 
     def deepen(self, commits: int, tip: Oid) -> None:
         """Fetch that many more commits of user history behind `tip` in a shallow clone."""

@@ -1,0 +1,1 @@
+"""What goes to the remote and what comes from it."""
