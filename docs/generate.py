@@ -97,6 +97,10 @@ SHAPES = {
     ),
     "an error": '{"ok": false, "code", "message", "next"}, and what else is known',
     "claim, granted": '{"token", "agent", "confirmed", "items": [ITEM], "lease_until", "stamps": [STAMP], "warnings"}',
+    "claim, for less than one has": (
+        '{"token", "agent", "confirmed", "items": [ITEM], "lease_until", "stamps": [STAMP], "warnings", "kept": '
+        '[{"path", "held", "intent", "token"}]}: the own edits that stay as they are'
+    ),
     "claim, refused": f'{{"ok": false, "code": "conflict", {CONFLICT}, "conflicts": [{{the same fields}}], "next"}}',
     "claim, waited in vain": 'the same with "code": "timeout", and who is in the way at last',
     "claim, deadlock": '{"code": "deadlock", "cycle": [{"agent", "waits_for", "path"}], "message", "next"}',

@@ -121,9 +121,9 @@ story() {
 	put claims/0/1/cut-000000000006-0000 < "$work/record" && counts
 	step 06-part-released 'alpha releases #1 docs/\u00e9 +1'
 
-	claim alpha '{"intent":"read","path":"src/a.py"}' null null
+	claim alpha '{"intent":"edit","path":"src/a.py"}' null null
 	put claims/0/1/cut-000000000007-0000 < "$work/record" && granted "$stamps" && counts
-	step 07-claim-replaces-item '#2 alpha claims src/a.py (read)'
+	step 07-claim-replaces-item '#2 alpha claims src/a.py (edit)'
 
 	op alpha alpha renew "\"claims\":[{\"claim\":\"$(printf %032x 4)\",\"pins\":[null,\"$blob\",null,null],\"stamps\":[]}]" \
 		'"lease":"long"' '"ttl":14400'
@@ -285,6 +285,10 @@ living() { # the second half: waiting, handing over, tasks, what is landed, take
 	claim beta '{"intent":"edit","path":"t"}' '[]' null
 	granted '[]' && counts
 	step 42-after '#15 beta claims t (edit)'
+
+	claim beta '{"intent":"read","path":"t"}' null null
+	granted '[]' && counts
+	step 43-read-keeps-the-edit '#16 beta claims t (read)'
 }
 checkpoint() { # TREE
 	op alpha policy checkpoint "\"number\":$epoch" "\"old\":\"$old\"" "\"root\":\"$root\"" "\"tree\":\"$1\""

@@ -105,6 +105,42 @@ def test_readers_share_and_keep_editors_out(pair: tuple[Repo, Repo]) -> None:
     assert beta.coord_json("claim", "a", code=3)["intent"] == "read"
 
 
+def test_a_read_of_what_one_edits_keeps_the_edit_and_says_so(pair: tuple[Repo, Repo]) -> None:
+    alpha, beta = pair
+    alpha.coord_json("claim", "a", "src")
+    assert said(alpha.coord("claim", "--read", "a", "src/x.py", "b"))[:2] == (
+        0,
+        "#2  yours until <time>, longer while you are alive\n"
+        "  read   a   kept your edit claim #1\n"
+        "  read   src/x.py   kept your edit claim #1 of src\n"
+        "  read   b\n",
+    )
+    kept = {"path": "a", "held": "a", "intent": "edit", "token": 1}
+    assert alpha.coord_json("claim", "--read", "a", "b")["kept"] == [kept]
+    found = alpha.coord_json("check", "a", "src/x.py", "b")["resources"]
+    assert [(row["status"], row["intent"], row["token"]) for row in found] == [
+        ("mine", "edit", 1),
+        ("mine", "edit", 1),
+        ("mine", "read", 3),
+    ]
+    assert beta.coord_json("claim", "--read", "a", code=3)["intent"] == "edit"
+    alpha.coord_json("release", "#1")
+    assert beta.coord_json("claim", "--read", "a")["confirmed"] is True
+    assert alpha.coord_json("check", "a")["resources"][0]["intent"] == "read"
+
+
+def test_a_read_of_what_one_edits_takes_no_commit_away(pair: tuple[Repo, Repo]) -> None:
+    alpha, _ = pair
+    alpha.coord_json("claim", "README.md")
+    alpha.coord_json("claim", "--read", "README.md")
+    alpha.commit("work", **{".coord.toml": '[claims]\nrequired = ["README.md"]\n'})
+    alpha.git("push", "-q", "origin", "HEAD:main")
+    alpha.coord("hooks", "install")
+    alpha.commit("mine still", **{"README.md": "more\n"})
+    assert alpha.run("git", "push", "-q", "origin", "HEAD:main").code == 0
+    assert alpha.coord_json("verify", "HEAD~..HEAD")["violations"] == []
+
+
 def test_literal_names_with_pattern_signs_hit_only_themselves(pair: tuple[Repo, Repo]) -> None:
     alpha, beta = pair
     alpha.coord_json("claim", "app/[id].tsx", "src", "*")

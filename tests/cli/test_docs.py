@@ -80,6 +80,7 @@ WAITS = {"claim, waited in vain", "claim, deadlock", "release --to"}
 """Compared in tests/cli/test_waiting.py and test_hand_over.py."""
 LINES = {
     "claim, granted": (["claim", "b", "--stamp", "x=1"], 0),
+    "claim, for less than one has": (["claim", "--read", "mine", "--stamp", "x=1"], 0),
     "claim, refused": (["claim", "held"], 3),
     "release, renew, break": (["renew", "--all"], 0),
     "takeover, refused": (["takeover", "held"], 3),

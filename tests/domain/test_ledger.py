@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 from tests.domain.world import START, World, glob, key_of, oid_of, path, task
 
 from git_coord.domain.ids import Nonce, Session
 from git_coord.domain.items import Item
 from git_coord.domain.ledger import Change, Conflict, Refusal
+from git_coord.domain.loading import load_state
 from git_coord.domain.state import LiveClaim
 from git_coord.domain.statements import Renewal, Stamp
 
@@ -78,13 +81,42 @@ def test_an_agent_never_conflicts_with_itself(world: World) -> None:
 
 def test_a_claim_of_the_same_item_replaces_it_and_keeps_the_rest(world: World) -> None:
     one = world.granted(world.claim("alpha", path("a"), path("b")))
-    two = world.claim("alpha", path("a", "read"))
+    two = world.claim("alpha", path("a"))
     outcome = world.place(two).placed[0].outcome
     assert outcome is not None
     cut = one._replace(gone=frozenset({0}))
     assert outcome.changes == (Change(one, cut), Change(None, world.head.state.claims[two.nonce]))
-    assert held(world, "alpha") == [path("b"), path("a", "read")]
+    assert held(world, "alpha") == [path("b"), path("a")]
+
+
+@pytest.mark.parametrize("intents", list(product(("read", "edit"), repeat=3)))
+def test_the_strongest_intent_is_kept_and_what_is_not_stronger_is_replaced(
+    world: World, intents: tuple[str, ...]
+) -> None:
+    for intent in intents:
+        world.granted(world.claim("alpha", path("a", intent)))
+    last_edit = max((at for at, intent in enumerate(intents) if intent == "edit"), default=2)
+    assert held(world, "alpha") == [path("a", intents[at]) for at in sorted({last_edit, 2})]
+    assert load_state(world.files()).claims == world.head.state.claims
+
+
+def test_a_read_of_what_one_edits_leaves_the_edit_as_it_was_until_that_is_released(world: World) -> None:
+    one = world.granted(world.claim("alpha", path("a", blob=oid_of("1")), path("b"), stamps=(Stamp("n", "1"),)))
+    two = world.granted(world.claim("alpha", path("a", "read", blob=oid_of("2"))))
+    assert world.head.state.claims == {one.op: one, two.op: two}
+    assert world.refused(world.claim("beta", path("a", "read"))).conflicts[0].claim == one
+    world.done(world.release("alpha", (one.op, None)))
     assert world.granted(world.claim("beta", path("a", "read"))).token == 3
+
+
+def test_a_waiter_that_is_served_takes_no_edit_for_a_read_either() -> None:
+    world = World.of("alpha", "beta", fold="case+nfc")
+    theirs = world.granted(world.claim("beta", path("c")))
+    one = world.granted(world.claim("alpha", path("a"), path("A", "read"), path("b", "read")))
+    world.queued(world.wait("alpha", path("a", "read"), path("b"), path("c")))
+    world.done(world.release("beta", (theirs.op, None)))
+    assert world.head.state.claims[one.op].gone == frozenset({1, 2})
+    assert load_state(world.files()).claims == world.head.state.claims
 
 
 def test_a_claim_whose_last_item_is_replaced_is_gone(world: World) -> None:
@@ -97,7 +129,7 @@ def test_a_claim_whose_last_item_is_replaced_is_gone(world: World) -> None:
 def test_a_refused_claim_replaces_nothing(world: World) -> None:
     one = world.granted(world.claim("alpha", path("a")))
     world.granted(world.claim("beta", path("b")))
-    world.refused(world.claim("alpha", path("a", "read"), path("b")))
+    world.refused(world.claim("alpha", path("a"), path("b")))
     assert world.head.state.claims[one.op] == one
 
 
@@ -255,7 +287,7 @@ def test_a_break_frees_claims_of_anybody_and_all_or_none(world: World) -> None:
 
 def test_a_cancel_frees_what_the_operation_was_granted_and_restores_nothing(world: World) -> None:
     world.granted(world.claim("alpha", path("a")))
-    two = world.granted(world.claim("alpha", path("a", "read"), path("b")))
+    two = world.granted(world.claim("alpha", path("a"), path("b")))
     assert world.done(world.cancel("alpha", two.op)).changes == (Change(two, None),)
     assert held(world, "alpha") == []
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.domain.world import World, dated, glob, path, served, task
+from tests.domain.world import World, dated, glob, oid_of, path, served, task
 
 from git_coord.domain.ledger import Change, Conflict, Refusal
 from git_coord.domain.obstacles import cycle
@@ -128,20 +128,20 @@ def test_time_alone_lets_a_waiter_pass_at_the_next_operation_whatever_it_is(worl
 def test_what_is_served_replaces_the_agents_own_items_of_the_same_name_and_keeps_their_stamps(world: World) -> None:
     old = world.granted(world.claim("beta", path("b"), path("c"), stamps=(Stamp("n", "old"),)))
     held = world.granted(world.claim("alpha", path("a")))
-    op = world.wait("beta", path("a"), path("b", "read"))
+    op = world.wait("beta", path("a"), path("b"))
     world.queued(op)
     (each,) = world.done(world.release("alpha", (held.op, None))).queueing.served
     assert each.changes == (Change(old, old._replace(gone=frozenset({0}))), Change(None, each.claim))
     assert each.claim.stamps == (Stamp("n", "old"),)
-    assert [item for _, item in each.claim.live()] == [path("a"), path("b", "read")]
+    assert [item for _, item in each.claim.live()] == [path("a"), path("b")]
 
 
 def test_the_queue_is_gone_through_once_what_it_frees_itself_waits_for_the_next_operation(world: World) -> None:
     held = world.granted(world.claim("alpha", path("a")))
     world.granted(world.claim("gamma", path("b")))
-    reader = world.wait("beta", path("b", "read"))
-    world.queued(reader)
-    world.queued(world.wait("gamma", path("a"), path("b", "read")))
+    below = world.wait("beta", glob("b/*"))
+    world.queued(below)
+    world.queued(world.wait("gamma", path("a"), path("b", blob=oid_of("1"))))
     assert served(world.done(world.release("alpha", (held.op, None)))) == [("gamma", 3)]
     assert world.waiters() == ["beta"]
     assert served(world.done(world.rejoin("delta", "delta-1"))) == [("beta", 4)]
@@ -156,11 +156,12 @@ def test_a_break_and_a_cancel_serve_like_a_release(world: World) -> None:
     assert served(world.done(world.cancel("alpha", two.op))) == [("gamma", 4)]
 
 
-def test_a_renewal_to_read_only_serves_nobody_but_a_claim_to_read_does(world: World) -> None:
+def test_a_claim_to_read_beside_an_edit_serves_nobody_but_the_release_of_the_edit_does(world: World) -> None:
     held = world.granted(world.claim("alpha", path("a")))
     world.queued(world.wait("beta", path("a", "read")))
     assert served(world.done(world.renew("alpha", Renewal(held.op, (None,), ())))) == []
-    assert served(world.do(world.claim("alpha", path("a", "read")))) == [("beta", 3)]
+    assert served(world.do(world.claim("alpha", path("a", "read")))) == []
+    assert served(world.done(world.release("alpha", (held.op, None)))) == [("beta", 3)]
 
 
 def test_a_served_claim_is_granted_though_its_agent_has_another_session_by_then(world: World) -> None:

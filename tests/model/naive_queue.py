@@ -61,11 +61,15 @@ class Queue(State):
     def grant(self, op: dict[str, object], at: int, *, unattended: bool) -> None:
         """Make a live claim of a claim or takeover; what the agent has of the same names it gives back."""
         agent, items, stamps = str(op["agent"]), items_of(op), op["stamps"]
-        names = {(thing.kind, self.name(thing)) for thing, _ in items}
+        names = {(thing.kind, self.name(thing), intent) for thing, intent in items}
         kept = []
         for nonce in [nonce for nonce, held in self.claims.items() if held.holder == agent]:
             held = self.claims[nonce]
-            same = [n for n, (thing, _) in held.live.items() if (thing.kind, self.name(thing)) in names]
+            same = [
+                n
+                for n, (thing, intent) in held.live.items()
+                if {(thing.kind, self.name(thing), wanted) for wanted in (intent, "edit")} & names
+            ]
             kept = held.stamps if same else kept
             self.cut(nonce, same)
         self.token += 1

@@ -7,9 +7,11 @@ import click
 from git_coord.app import App
 from git_coord.domain.items import Intent, Item
 from git_coord.domain.lease import CLASSES, lease_end
+from git_coord.domain.state import LiveClaim
 from git_coord.domain.statements import Stamp
 from git_coord.domain.timestamps import format_stamp
 from git_coord.errors import CoordError, Kind
+from git_coord.lean import NamedTuple
 from git_coord.service import claims
 from git_coord.service.landings import (
     StaleBase,
@@ -20,7 +22,7 @@ from git_coord.service.landings import (
     stale_text,
     way_to_fresh,
 )
-from git_coord.service.ledger import open_ledger
+from git_coord.service.ledger import open_ledger, view
 from git_coord.service.selection import Selection
 from git_coord.service.standstill import check_still_held
 
@@ -135,6 +137,7 @@ def stamps_of(texts: tuple[str, ...]) -> tuple[Stamp, ...] | None:
 def _granted(app: App, output: Output, result: claims.ClaimGranted, stale: list[StaleBase]) -> int:
     claim, until = result.claim, lease_end(result.claim, None)
     items = [item for _, item in claim.live()]
+    kept = _kept(app, items)
     if output.is_json:
         output.object(
             {
@@ -146,15 +149,46 @@ def _granted(app: App, output: Output, result: claims.ClaimGranted, stale: list[
                 "stamps": [stamp._asdict() for stamp in claim.stamps],
                 "warnings": [stale_object(one, app.remote_name) for one in stale],
             }
+            | ({"kept": [_kept_object(item, own) for item, own in kept.items()]} if kept else {})
         )
         return 0
-    output.lines(
-        [_headline(app, result, until), *(f"  {item.intent.value:4}   {render.shown(item)}" for item in items)]
-    )
+    output.lines([_headline(app, result, until), *(_item_line(item, kept.get(item)) for item in items)])
     output.lines([line for one in stale for line in _stale_lines(one, app.remote_name)])
     if not result.is_confirmed:
         output.lines(["next   git coord sync"])
     return 0
+
+
+class Kept(NamedTuple):
+    """An own edit that stays beside what was claimed for reading."""
+
+    claim: LiveClaim
+    item: Item
+    is_confirmed: bool
+
+
+def _kept(app: App, items: list[Item]) -> dict[Item, Kept]:
+    """Return the own edits that a claim for reading leaves as they are: only a release steps down."""
+    reads = [item for item in items if item.intent is Intent.READ]
+    if not reads:
+        return {}
+    state, unconfirmed = view(app.coord)
+    found = {item: state.own_edit(app.coord.me.agent, item) for item in reads}
+    return {item: Kept(*own, own[0].op not in unconfirmed) for item, own in found.items() if own is not None}
+
+
+def _kept_object(item: Item, kept: Kept) -> dict[str, object]:
+    token = kept.claim.token if kept.is_confirmed else None
+    names = {"path": render.item_object(item)["path"], "held": render.item_object(kept.item)["path"]}
+    return {**names, "intent": kept.item.intent.value, "token": token}
+
+
+def _item_line(item: Item, kept: Kept | None) -> str:
+    line = f"  {item.intent.value:4}   {render.shown(item)}"
+    if kept is None:
+        return line
+    what = "" if kept.item.name == item.name else f" of {render.shown(kept.item)}"
+    return f"{line}   kept your edit claim {render.token(kept.claim, is_confirmed=kept.is_confirmed)}{what}"
 
 
 def _stale_lines(one: StaleBase, remote: str | None) -> list[str]:

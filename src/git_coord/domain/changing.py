@@ -54,11 +54,15 @@ def given(
 
 
 def _replaced(state: State, op: Claim | Takeover) -> dict[Nonce, frozenset[int]]:
-    """Return the agent's own items that this claim replaces: the same kind and (folded) name."""
+    """Return the agent's own items that this claim replaces: the same kind and (folded) name, and no stronger intent.
+
+    An edit stays beside a later read of the same: only a release steps down.
+    """
     found: dict[Nonce, set[int]] = {}
     for item in op.items:
         for nonce, position in state.index.same(item):
-            if state.claims[nonce].holder == op.agent:
+            claim = state.claims[nonce]
+            if claim.holder == op.agent and item.intent.includes(claim.items[position].intent):
                 found.setdefault(nonce, set()).add(position)
     return {nonce: frozenset(positions) for nonce, positions in found.items()}
 

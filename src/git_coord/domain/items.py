@@ -42,6 +42,10 @@ class Intent(Enum):
     READ = "read"
     EDIT = "edit"
 
+    def includes(self, other: Intent) -> bool:
+        """Tell whether who may do this may do the other as well."""
+        return self is Intent.EDIT or other is Intent.READ
+
 
 class Item(NamedTuple):
     """One claimed thing. The name is canonical; bytes of it that are not UTF-8 are held as `surrogateescape` does."""

@@ -127,7 +127,7 @@ def _cut_positions(items: tuple[Item, ...], name: Nonce, cut: Operation, fold: F
     elif isinstance(cut, Claim | Takeover):
         index: ItemIndex[int] = ItemIndex[int](fold).added(enumerate(items))
         for item in cut.items:
-            yield from index.same(item)
+            yield from (at for at in index.same(item) if item.intent.includes(items[at].intent))
 
 
 def _renewed(claim: LiveClaim, op: Renew, names: list[Nonce]) -> LiveClaim:

@@ -84,5 +84,13 @@ def same_item(a: Item, b: Item, fold: Fold) -> bool:
     return a.kind is b.kind and shape_of(a, fold).text == shape_of(b, fold).text
 
 
+def contains(item: Item, asked: Item, fold: Fold) -> bool:
+    """Tell whether an item is all of what is asked about: holding a file of a folder is not holding the folder."""
+    if item.kind is ItemKind.GLOB or asked.kind is ItemKind.GLOB:
+        return same_item(item, asked, fold) or (asked.kind is not ItemKind.GLOB and covers(item, asked.name, fold))
+    own, whole = fold_name(item.name, fold), fold_name(asked.name, fold)
+    return own in (EVERYTHING, whole) or whole.startswith(f"{own}/")
+
+
 def _names(folded: str) -> tuple[str, ...]:
     return () if folded == EVERYTHING else tuple(folded.split("/"))

@@ -10,6 +10,7 @@ from .fold import Fold
 from .ids import Agent, KeyText, Nonce, Oid, Session, Token
 from .index import ItemIndex
 from .items import Intent, Item
+from .overlap import contains
 from .statements import Base, Claim, Landed, Policy, Stamp, Takeover
 
 ItemKey = tuple[Nonce, int]
@@ -159,6 +160,12 @@ class State(Frozen):
     def held_by(self, agent: Agent) -> list[LiveClaim]:
         """Return the agent's live claims in the order of their tokens."""
         return sorted((c for c in self.claims.values() if c.holder == agent), key=lambda claim: claim.token)
+
+    def own_edit(self, agent: Agent, asked: Item) -> tuple[LiveClaim, Item] | None:
+        """Return the agent's newest edit of all that is asked about, which no read of the same takes away."""
+        hits = [(self.claims[nonce], self.claims[nonce].items[at]) for nonce, at in self.index.overlapping(asked)]
+        found = [(c, own) for c, own in hits if c.holder == agent and own.intent is Intent.EDIT]
+        return strongest([(c, own) for c, own in found if contains(own, asked, self.fold)])
 
 
 def grant(op: Claim | Takeover, token: Token, stamps: tuple[Stamp, ...]) -> LiveClaim:

@@ -6,15 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from git_coord.domain.changing import unqueued
-from git_coord.domain.fold import Fold, fold_name
 from git_coord.domain.granting import overdue
 from git_coord.domain.ids import Agent, Nonce
-from git_coord.domain.items import EVERYTHING, Intent, Item, ItemKind
+from git_coord.domain.items import Intent, Item
 from git_coord.domain.lease import is_stale, is_unattended, lease_end
 from git_coord.domain.ledger import Conflict
 from git_coord.domain.obstacles import PROTECTED_SECONDS, blocks_on, obstacles
-from git_coord.domain.overlap import covers, same_item
-from git_coord.domain.state import Block, LiveClaim, State, Waiter
+from git_coord.domain.overlap import contains
+from git_coord.domain.state import Block, LiveClaim, State, Waiter, strongest
 
 from .context import Coord
 from .leases import own_leases
@@ -101,8 +100,8 @@ def _with_blocks(state: State, found: Checked) -> Checked:
 def _checked(now: Picture, asked: Item, me: Agent | None) -> Checked:
     hits = [(now.state.claims[n], now.state.claims[n].items[i]) for n, i in now.state.index.overlapping(asked)]
     others = [(c, own) for c, own in hits if c.holder != me and Intent.EDIT in (asked.intent, own.intent)]
-    mine = [(c, own) for c, own in hits if c.holder == me and _holds_all(own, asked, now.state.fold)]
-    for claim, own in others or mine:
+    mine = strongest([(c, own) for c, own in hits if c.holder == me and contains(own, asked, now.state.fold)])
+    for claim, own in others or ([mine] if mine else []):
         held = now.held(claim)
         status = "mine" if claim.holder == me else "stale" if held.is_stale else "held"
         return Checked(asked, status, held, own)
@@ -115,14 +114,6 @@ def _kept_off(now: Picture, asked: Item, me: Agent | None) -> tuple[Conflict, ..
     """Return the waiters that would keep a new claim off what nobody holds."""
     state = unqueued(now.state, overdue(now.state, now.now))
     return obstacles(state, me or Agent(""), (asked,), now.now)
-
-
-def _holds_all(own: Item, asked: Item, fold: Fold) -> bool:
-    """Tell whether an own item is all of what is asked about: holding a file of a folder is not holding the folder."""
-    if own.kind is ItemKind.GLOB or asked.kind is ItemKind.GLOB:
-        return same_item(own, asked, fold) or (asked.kind is not ItemKind.GLOB and covers(own, asked.name, fold))
-    mine, whole = fold_name(own.name, fold), fold_name(asked.name, fold)
-    return mine in (EVERYTHING, whole) or whole.startswith(f"{mine}/")
 
 
 @dataclass(frozen=True, slots=True)
