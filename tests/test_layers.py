@@ -187,6 +187,44 @@ def _is_refspec(text: str) -> bool:
     return ":" in text or text.startswith("+refs")
 
 
+NEW_LEDGER = {"membership._found", "epochs._moved", "repair._mend_here"}
+"""What moves the ledger and places nothing that waited: a first commit, a checkpoint, what a person repairs."""
+
+
+def losses(sources: list[Source]) -> list[str]:
+    """Complain where this clone's ledger moves and nobody notes what was lost by it, and where services say that."""
+    complaints = []
+    for source in sources:
+        if source.layer != "service":
+            continue
+        for name, calls, line in _functions(source):
+            notes = calls & {"note_losses", "note_losses_of"}
+            if (
+                "RefUpdate(SEEN" in calls
+                and not notes
+                and f"{source.module.removeprefix('service.')}.{name}" not in NEW_LEDGER
+            ):
+                complaints.append(f"{source.at(line)} moves the ledger and notes no losses")
+        for line, name in source.imports():
+            if name.startswith(f"{PACKAGE}.service.telling"):
+                complaints.append(f"{source.at(line)} leaves telling to callers")
+    return complaints
+
+
+def _functions(source: Source) -> Iterator[tuple[str, set[str], int]]:
+    """Yield each function's name, what it calls (`RefUpdate` with its first argument), and where it begins."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.FunctionDef):
+            yield node.name, set(_calls(node)), node.lineno
+
+
+def _calls(node: ast.AST) -> Iterator[str]:
+    for call in ast.walk(node):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
+            first = call.args[0].id if call.args and isinstance(call.args[0], ast.Name) else ""
+            yield f"RefUpdate({first}" if call.func.id == "RefUpdate" else call.func.id
+
+
 def long_files(sources: list[Source]) -> list[str]:
     """Complain about files over 300 lines, and about exceptions no longer needed."""
     lines = {source.path: source.text.count("\n") for source in sources}
@@ -203,6 +241,7 @@ CHECKS: tuple[Check, ...] = (
     ref_names,
     git_options,
     forced_refspecs,
+    losses,
     long_files,
 )
 
@@ -259,6 +298,8 @@ BAD: list[tuple[Check, str, str, list[str]]] = [
     (forced_refspecs, "store/x.py", "def send():\n git('push', f'+{a}:{b}')", ["forces '+{}:{}'"]),
     (forced_refspecs, "store/x.py", "class A:\n def push(self): x = '+' + ref", ["forces '+'"]),
     (forced_refspecs, "store/x.py", "SPECS = ['+refs/coord/claims']", ["forces '+refs/coord/claims'"]),
+    (losses, "service/x.py", "def f():\n swap([RefUpdate(SEEN, a, b)])", ["moves the ledger and notes no losses"]),
+    (losses, "service/x.py", "def f():\n from .telling import lines", ["leaves telling to callers"]),
     (long_files, "store/x.py", "\n" * 301, ["has 301 lines"]),
 ]
 
@@ -277,6 +318,7 @@ GOOD = [
     Source(
         "service/x.py", "from ..store.interface import Store\nfrom git_coord.store import refnames\nrun(input=input)"
     ),
+    Source("service/y.py", "def f():\n note_losses(a)\n swap([RefUpdate(SEEN, a, b)])"),
     Source("store/interface.py", ""),
     Source("store/refnames.py", '"""refs/."""\nCLAIMS = "refs/coord/claims"\nFETCHED = [f"+{CLAIMS}:{REMOTE}"]'),
     Source("store/gitcli.py", "def push(ref): git('push', f'--force-with-lease={ref}:', f'{a}:{ref}', '--deepen=1')"),

@@ -99,7 +99,8 @@ class Frame(RuleBasedStateMachine):
             self.check_trouble(desk, trouble)
             result = trouble
         self.desk(name).heard[:] = desk.heard
-        self.said.update((said[1], said[2]) for said in map(GIVEN_UP.match, desk.heard) if said)
+        heard = [*desk.heard, *(loss.words for loss in desk.lost())]
+        self.said.update((said[1], said[2]) for said in map(GIVEN_UP.match, heard) if said)
         COUNTS[f"{type(result).__name__}"] += 1
         return result
 

@@ -16,11 +16,12 @@ from git_coord.domain.ledger import Outcome
 from git_coord.domain.state import State
 from git_coord.domain.statements import Base, Stamp
 from git_coord.errors import CoordError
-from git_coord.service import claims, membership, sync
+from git_coord.service import claims, membership, sync, telling
 from git_coord.service.claims import Changed, ClaimGranted, ClaimRefused, Wanted
 from git_coord.service.context import Coord, Identity, Settings
 from git_coord.service.files import CoordFiles
 from git_coord.service.ledger import open_ledger
+from git_coord.service.losses import Loss
 from git_coord.service.membership import Birth, Founding
 from git_coord.service.selection import Selection, by_item
 from git_coord.store.interface import Store
@@ -138,9 +139,16 @@ class Desk:
 
     def forward(self) -> list[str]:
         """Return what was said since, and forget it."""
-        said = self.heard[:]
+        said = [*self.heard, *(loss.words for loss in self.lost())]
         self.heard.clear()
         return said
+
+    def lost(self) -> list[Loss]:
+        """Return what the agent is to be told it has lost, as a command does; it is told then."""
+        coord = self.coord(opened=False)
+        found = telling.listed(coord)
+        telling.told(coord)
+        return found
 
 
 class Scene:

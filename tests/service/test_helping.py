@@ -86,7 +86,9 @@ def test_two_claims_of_one_path_are_decided_the_same_way_everywhere(scene: Scene
     order = turn_order(gamma.head().oid, [alpha.agent, beta.agent])
     gamma.sync()
     assert gamma.holdings() == {"a.txt": order[0]}
-    lost = {str(desk.agent): len(desk.sync().lost) for desk in (alpha, beta)}
+    for desk in (alpha, beta):
+        desk.sync()
+    lost = {str(desk.agent): len(desk.lost()) for desk in (alpha, beta)}
     assert lost == {order[0]: 0, order[1]: 1}
 
 

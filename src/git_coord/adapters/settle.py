@@ -8,14 +8,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from git_coord.app import App, open_app
-from git_coord.domain.chain import Placed
 from git_coord.domain.items import Item, show_name
-from git_coord.domain.ledger import Refused
-from git_coord.domain.statements import Claim
 from git_coord.errors import CoordError
 from git_coord.service.ledger import open_ledger
-from git_coord.service.losses import waiting
+from git_coord.service.losses import Loss
+from git_coord.service.requests import unplaced_here
 from git_coord.service.sync import sync
+from git_coord.service.telling import listed, told_of
 
 from .automatic import ask_again, take_asked, tell
 
@@ -67,15 +66,15 @@ def join(tool: str, key: str) -> int:
 def _exchange(app: App) -> int:
     """Exchange what is pending, then tell what became of the claims that nobody was told about yet."""
     open_ledger(app.coord)
-    pending, lost, trouble = waiting(app.coord), [], None
-    if pending:
+    trouble = None
+    if unplaced_here(app.coord):
         try:
-            lost = sync(app.coord).lost
+            sync(app.coord)
         except CoordError as found:
             trouble = found
         app.refresh_snapshot()
-    refusals = {placed.sealed.op.nonce: placed for placed in lost}
-    open_now = {sealed.op.nonce for sealed in waiting(app.coord).values()}
+    refusals = {loss.op: loss for loss in listed(app.coord)}
+    open_now = {sealed.op.nonce for sealed in unplaced_here(app.coord).values()}
     asked = take_asked(app)
     for nonce in asked - open_now:
         claim = app.coord.known.state.claims.get(nonce)
@@ -83,6 +82,7 @@ def _exchange(app: App) -> int:
             tell(app, nonce, _loss(refusals[nonce]))
         elif claim is not None:
             tell(app, nonce, f"#{claim.token} {_names([item for _, item in claim.live()])} is confirmed")
+    told_of(app.coord, (asked - open_now) & refusals.keys())
     ask_again(app, asked & open_now)
     if trouble is not None:
         for nonce in asked & open_now:
@@ -94,11 +94,8 @@ def _names(items: Sequence[Item]) -> str:
     return ", ".join(show_name(item.kind, item.name) for item in items[:3])
 
 
-def _loss(placed: Placed) -> str:
-    assert isinstance(placed.sealed.op, Claim)
-    names = _names(placed.sealed.op.items)
-    if isinstance(placed.outcome, Refused) and placed.outcome.conflicts:
-        holder = placed.outcome.conflicts[0].claim
-        return f"the claim of {names} is lost to {holder.holder} #{holder.token}: undo your change or ask for it"
-    reason = placed.outcome.reason.value if isinstance(placed.outcome, Refused) else "refused"
-    return f"the claim of {names} is lost: {reason}"
+def _loss(loss: Loss) -> str:
+    if loss.holder is not None:
+        token = "" if loss.token is None else f" #{loss.token}"
+        return f"the claim of {loss.names} is lost to {loss.holder}{token}: undo your change or ask for it"
+    return f"the claim of {loss.names} is lost: {loss.reason}"

@@ -86,8 +86,9 @@ class App:
         coord = self.coord
         coord.notice, coord.progress = notice, lambda _text: None
         coord.drafted = coord.fetched_at = None
-        coord.learned.clear()
-        for seen in (coord.opened, coord.outcomes, coord.given_up, coord.stored):
+        for kept in (coord.learned, coord.settled):
+            kept.clear()
+        for seen in (coord.opened, coord.outcomes, coord.given_up, coord.answering, coord.stored):
             seen.clear()
 
     def rest(self) -> None:

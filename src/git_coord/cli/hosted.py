@@ -44,4 +44,5 @@ def answer(words: Sequence[str], host: Host) -> dict[str, Any]:
     else:
         ask([*words], output)
     told = list(dict.fromkeys([*map(clean, output.notices()), *output.said]))
+    output.told(not host.is_over())
     return output.answer | ({"notices": told} if told else {})

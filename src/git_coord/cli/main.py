@@ -90,7 +90,8 @@ def run(arguments: list[str]) -> int:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        status = _without_reader()
+        return _without_reader()
+    output.told(True)
     return status
 
 

@@ -50,25 +50,53 @@ def means(
 def _tell_news(app: App, output: Output, unread: Callable[[App], list[str]]) -> None:
     """Let the answer carry what became of the agent's claims, and posts that it has not read.
 
-    Both are `notices` in its object, also in that of an error; on stderr posts come at the end, of claims it was said.
+    Both are `notices` in its object, also in that of an error; on stderr they come at the end, unless it was said.
     """
     found: list[list[str]] = []
 
     def posts() -> list[str]:
         if not found:
             _catch_up(app)
-            found.append(unread(app))
+            found.append([*_beside(app), *unread(app)])
         return found[0]
 
     def talk() -> None:
-        for line in posts():
+        news = posts()
+        for line in [*_lost(app), *news]:
             output.talk(f"git coord: {line}")
 
     context = click.get_current_context()
     for each in (output, context.obj):
         if isinstance(each, Output):
-            each.notices = lambda: [*posts(), *app.coord.learned]
+            each.notices = lambda: [*posts(), *_lost(app), *app.coord.learned]
+            each.told = lambda is_heard: _told(app, is_heard=is_heard)
     context.call_on_close(talk)
+
+
+def _beside(app: App) -> list[str]:
+    """Return what processes beside the commands had to say."""
+    from git_coord.service.leases import said_beside
+
+    return said_beside(app.coord) if app.coord.identity is not None else []
+
+
+def _lost(app: App) -> list[str]:
+    """Return what whoever moved this clone's ledger noted as lost, and no command has said yet."""
+    from git_coord.service.losses import FOLDER
+
+    identity = app.coord.identity
+    if identity is None or app.coord.files.read(f"{FOLDER}/{identity.agent}") is None:
+        return []
+    from git_coord.service.telling import lines
+
+    return lines(app.coord)
+
+
+def _told(app: App, *, is_heard: bool) -> None:
+    if app.coord.telling is not None:
+        from git_coord.service.telling import put_off, told
+
+        (told if is_heard else put_off)(app.coord)
 
 
 def _catch_up(app: App) -> None:

@@ -40,6 +40,8 @@ class Output:
         self.host = host
         self.notices: Callable[[], list[str]] = list
         """What else the agent is to be told with this answer."""
+        self.told: Callable[[bool], None] = lambda _is_heard: None
+        """Called when the answer, and what was told with it, is out, or when nobody has heard it."""
         self._told = time.monotonic()
 
     def object(self, fields: Mapping[str, Any], *, ok: bool = True) -> None:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from git_coord.app import App
 from git_coord.domain.chain import Placed
-from git_coord.domain.ledger import Change, Refused
+from git_coord.domain.ledger import Change
 from git_coord.domain.message import describe
 from git_coord.errors import Kind
 from git_coord.service.landing import settle_landed
+from git_coord.service.losses import Loss
 from git_coord.service.remote_ledger import ROSTER_FAMILIES
 from git_coord.service.sync import Synced, sync
+from git_coord.service.telling import listed
 
 from . import options, render
 
@@ -23,7 +26,8 @@ from . import options, render
 def command(as_json: bool, agent: str | None) -> int:
     """Fetch, verify, place what is pending, push own refs.
 
-    Exit 4 when a pending claim of this clone was refused and is lost, 5 without an answer, 6 for a bad ledger.
+    Exit 4 when a pending claim of the agent was refused, and no command has said so before; 5 without an answer, 6 for
+    a bad ledger.
     """
     app, output = options.means(as_json, agent)
     app.settle_receipts()
@@ -31,25 +35,27 @@ def command(as_json: bool, agent: str | None) -> int:
     settled = settle_landed(app.coord, app.branches())
     app.refresh_snapshot()
     _ = app.coord.known  # without a ledger anywhere there is nothing that could be in step
-    now = app.coord.clock.now()
+    now, lost = app.coord.clock.now(), listed(app.coord)
+    gone = {loss.op for loss in lost}
+    placed = [each for each in done.placed if each.sealed.op.nonce not in gone]
     if output.is_json:
         output.object(
             {
-                "code": "lost" if done.lost else "ok",
+                "code": "lost" if lost else "ok",
                 "remote": app.remote_name,
                 "head": app.coord.known.oid,
                 "moved": done.before != app.coord.known.oid,
-                "placed": [_line(placed) for placed in done.placed],
-                "lost": [_line(placed) for placed in done.lost],
+                "placed": [_line(each) for each in placed],
+                "lost": [loss.line for loss in lost],
                 "settled": [settled_object(change) for change in settled],
                 "pushed": done.pushed,
                 "as_of": render.as_of_stamp(0, now),
             },
-            ok=not done.lost,
+            ok=not lost,
         )
     else:
-        output.lines([*map(_settled_line, settled), *_waiting_lines(app), *_lines(done, app.remote_name)])
-    return Kind.LOST.exit_status if done.lost else 0
+        output.lines([*map(_settled_line, settled), *_waiting_lines(app), *_lines(done, placed, lost, app.remote_name)])
+    return Kind.LOST.exit_status if lost else 0
 
 
 def _line(placed: Placed) -> str:
@@ -57,10 +63,10 @@ def _line(placed: Placed) -> str:
     return describe(placed.sealed.op, placed.outcome)
 
 
-def _lines(done: Synced, remote: str | None) -> list[str]:
-    rows = [f"placed   {_line(placed)}" for placed in done.placed]
-    rows += [f"lost     {_line(placed)}" for placed in done.lost]
-    if any(isinstance(placed.outcome, Refused) for placed in done.lost):
+def _lines(done: Synced, placed: Sequence[Placed], lost: Sequence[Loss], remote: str | None) -> list[str]:
+    rows = [f"placed   {_line(each)}" for each in placed]
+    rows += [f"lost     {loss.line}" for loss in lost]
+    if lost:
         rows.append("next     git coord status")
     if remote is None:
         return [*rows, "no remote, nothing to exchange"]

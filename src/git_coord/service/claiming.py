@@ -20,7 +20,6 @@ from git_coord.lean import NamedTuple
 
 from .context import Coord
 from .ledger import view
-from .losses import tell_losses, waiting
 from .operations import operation
 from .place import Submitted, UnreachableError, submit
 from .remote_ledger import LEDGER_FAMILIES, fetch_and_adopt
@@ -120,14 +119,12 @@ def known_conflicts(coord: Coord, items: tuple[Item, ...]) -> tuple[Conflict, ..
     found = in_the_way(coord, coord.known.state, items)
     if not found or coord.remote is None or coord.fetched_at is not None:
         return found
-    waited = waiting(coord)
     try:
         fetch_and_adopt(coord, LEDGER_FAMILIES)
     except CoordError as trouble:
         if trouble.kind is not Kind.UNKNOWN or coord.settings.offline != "allow":
             raise
         return found
-    tell_losses(coord, waited)
     return in_the_way(coord, coord.known.state, items)
 
 

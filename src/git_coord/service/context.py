@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from git_coord.clock import Clock
@@ -22,6 +22,15 @@ class Identity(NamedTuple):
 
     agent: Agent
     session: Session
+
+
+@dataclass(slots=True)
+class Telling:
+    """What a command is about to tell its agent was lost: the file that has it, locked; `listed` in its answer."""
+
+    handle: int
+    said: set[Nonce] = field(default_factory=set)
+    listed: set[Nonce] = field(default_factory=set)
 
 
 class Settings(NamedTuple):
@@ -69,6 +78,11 @@ class Coord:
     """What became of operations seen being placed."""
     given_up: set[OpId] = field(default_factory=set)
     """Pending operations that this command said are lost, or replaced."""
+    answering: set[OpId] = field(default_factory=set)
+    """Operations that this command submits, and whose outcome is its answer."""
+    settled: list[Placed] = field(default_factory=list)
+    """Operations that were pending in this clone and that this command saw being placed."""
+    telling: Telling | None = None
     opened: dict[Oid, Sealed | None] = field(default_factory=dict)
     """Requests and operations opened by this process, by blob id; None for what cannot be believed."""
     remembered: Remembered = field(init=False)
@@ -77,7 +91,7 @@ class Coord:
     stored: set[Oid] = field(default_factory=set)
     """Ledger commits whose objects this process wrote, so that a retry does not write them again."""
     learned: list[str] = field(default_factory=list)
-    """What this command said of claims that others ended, or handed over."""
+    """What this command said of claims that others ended, or handed over, and of operations that it gave up."""
     boot: Callable[[], str] = lambda: ""
     """Names the time since this machine was started, of which `clock.monotonic()` counts the seconds."""
     run: str | None = None
@@ -114,8 +128,11 @@ class Coord:
         """Say, once, that a pending operation will never be placed."""
         if sealed.id not in self.given_up:
             self.given_up.add(sealed.id)
-            self.notice(f"lost: a {sealed.op.KIND} of {sealed.op.agent} that was pending: {why}")
+            words = f"lost: a {sealed.op.KIND} of {sealed.op.agent} that was pending: {why}"
+            self.learned.append(words)
+            self.notice(words)
 
-    def note_placed(self, placed: Mapping[OpId, Placed]) -> None:
-        """Remember what became of operations seen on the way to the present head."""
+    def note_placed(self, placed: Mapping[OpId, Placed], ours: Sequence[Placed] = ()) -> None:
+        """Remember what became of operations seen on the way to the present head; `ours` were pending here."""
         self.outcomes.update(placed)
+        self.settled += ours

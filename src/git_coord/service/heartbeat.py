@@ -12,7 +12,6 @@ from .context import Coord
 from .exchange.refusal import host_refusal
 from .leases import note_trouble, own_leases
 from .ledger import open_ledger
-from .losses import tell_losses, waiting
 from .remote_ledger import LEDGER_FAMILIES, fetch_and_adopt, own_updates, remote_of
 
 
@@ -62,13 +61,9 @@ def _push(coord: Coord) -> list[PushedRef]:
 
 
 def _ask(coord: Coord) -> None:
-    waited = waiting(coord)
     try:
         fetch_and_adopt(coord, LEDGER_FAMILIES)
     except CoordError as trouble:
-        if trouble.kind is not Kind.UNTRUSTED:
-            raise
-        coord.notice(trouble.message)
+        if trouble.kind is Kind.UNTRUSTED:
+            coord.notice(trouble.message)
         raise
-    finally:
-        tell_losses(coord, waited)

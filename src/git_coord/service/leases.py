@@ -181,14 +181,7 @@ def remember(coord: Coord, state: State, *, shows: bool | None = None) -> list[G
     before = (coord.files.read(name) or b"").decode("ascii", "replace").splitlines()
     is_shown = before[1:2] == ["shown"] if shows is None else shows
     gone = _gone(coord, before[2:])
-    own = own_leases(coord, state)
-    if not own and not is_shown:
-        coord.files.remove(name)
-    else:
-        lines = [_first_line(coord, own), "shown" if is_shown else "-", coord.known.oid]
-        lines += [f"{claim.op} {claim.token}" for claim in coord.known.state.held_by(coord.me.agent)]
-        if lines != before:
-            coord.files.write(name, "".join(f"{line}\n" for line in lines).encode("ascii"))
+    # Said before what was held is forgotten: who is killed in between says it once more.
     for line in [_ending(coord, each) for each in gone]:
         coord.learned.append(line)
         coord.notice(line)
@@ -197,6 +190,14 @@ def remember(coord: Coord, state: State, *, shows: bool | None = None) -> list[G
         from .gone import keep  # noqa: PLC0415 - hardly ever needed
 
         keep(coord, lost)
+    own = own_leases(coord, state)
+    if not own and not is_shown:
+        coord.files.remove(name)
+    else:
+        lines = [_first_line(coord, own), "shown" if is_shown else "-", coord.known.oid]
+        lines += [f"{claim.op} {claim.token}" for claim in coord.known.state.held_by(coord.me.agent)]
+        if lines != before:
+            coord.files.write(name, "".join(f"{line}\n" for line in lines).encode("ascii"))
     return lost
 
 

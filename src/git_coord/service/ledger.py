@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from git_coord.domain import chain
-from git_coord.domain.chain import Extension, Head, Sealed
+from git_coord.domain.chain import Extension, Head, Placed, Sealed
 from git_coord.domain.ids import Agent, Nonce, Oid
 from git_coord.domain.state import State
 from git_coord.errors import CoordError, Kind
@@ -17,6 +17,7 @@ from .adopt import Fault, Walk, load_head, walk
 from .context import Coord
 from .landings import note_landings
 from .lineage import begun_by, is_continued_by, keep_before, kept_since, lineage
+from .losses import note_losses
 from .moving import move
 from .recent import restore
 from .requests import pending, read_requests, without_blockers
@@ -121,12 +122,13 @@ def advance(coord: Coord, done: Walk, live: Oid | Absent, seen: Oid | None) -> b
     assert done.head is not None
     updates = [RefUpdate(LEDGER, done.head.oid, live), RefUpdate(SEEN, done.head.oid, seen or ABSENT)]
     updates += keep_before(coord, done.head.state)
+    ours = note_losses(coord, done.placed, done.head)
     coord.reach("before local move")
     if not move(coord, (), updates, "adopt"):
         return False
     coord.reach("after local move")
     coord.head = done.head
-    coord.note_placed(done.placed)
+    coord.note_placed(done.placed, ours)
     note_landings(coord, done.placed)
     return True
 
@@ -189,19 +191,25 @@ def place_locally(coord: Coord, made: Extension) -> bool:
     """Move ledger and seen refs from the present head to its extension, in one transaction."""
     head = coord.known
     updates = [RefUpdate(LEDGER, made.head.oid, head.oid), RefUpdate(SEEN, made.head.oid, head.oid)]
+    ours = note_losses_of(coord, made)
     coord.reach("before local move")
     if not move(coord, made.objects, updates, "place"):
         return False
     coord.reach("after local move")
-    take_extension(coord, made)
+    take_extension(coord, made, ours)
     return True
 
 
-def take_extension(coord: Coord, made: Extension) -> None:
+def note_losses_of(coord: Coord, made: Extension) -> list[Placed]:
+    """Write down what an extension that this clone's ledger is about to move to takes from its agents."""
+    return note_losses(coord, {entry.sealed.id: entry for entry in made.placed}, made.head)
+
+
+def take_extension(coord: Coord, made: Extension, ours: Sequence[Placed] = ()) -> None:
     """Let the process see the extension as its head."""
     coord.head = made.head
     placed = {entry.sealed.id: entry for entry in made.placed}
-    coord.note_placed(placed)
+    coord.note_placed(placed, ours)
     note_landings(coord, placed)
 
 

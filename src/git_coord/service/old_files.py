@@ -7,6 +7,8 @@ import os
 from collections.abc import Callable
 
 from .context import Coord
+from .losses import FOLDER as LOST
+from .losses import read_losses
 from .under_run import FOLDER as RUNS
 from .under_run import claimed_under
 from .unread_marks import READ
@@ -16,9 +18,17 @@ OLD_SECONDS = 30 * 86400
 
 
 def drop_old_files(coord: Coord) -> int:
-    """Remove what sessions before the present one had read, and lists of runs that hold nothing; return how many."""
-    return _drop(coord, READ, lambda name: _is_present(coord, name)) + _drop(
-        coord, RUNS, lambda run: _holds(coord, run)
+    """Remove what sessions before the present one had read, lists of runs that hold nothing, and losses long told.
+
+    Returns how many.
+    """
+    return sum(
+        _drop(coord, folder, is_wanted)
+        for folder, is_wanted in (
+            (READ, lambda name: _is_present(coord, name)),
+            (RUNS, lambda run: _holds(coord, run)),
+            (LOST, lambda agent: bool(read_losses(coord.files.read(f"{LOST}/{agent}") or b""))),
+        )
     )
 
 

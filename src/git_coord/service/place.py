@@ -22,8 +22,7 @@ from .beat import beat_if_due, note_pushed
 from .context import Coord
 from .exchange.parts import push
 from .exchange.refusal import host_refusal, refused_by_host
-from .ledger import candidates, fetched_ledger, open_ledger, place_locally, take_extension
-from .losses import tell_losses, waiting
+from .ledger import candidates, fetched_ledger, note_losses_of, open_ledger, place_locally, take_extension
 from .moving import move, store
 from .remote_ledger import (
     LEDGER_FAMILIES,
@@ -83,11 +82,7 @@ def submit(coord: Coord, make: Callable[[int], Operation], signer: Signer | None
     if coord.remote is None:
         return _submit_locally(coord, make, by)
     beat_if_due(coord, acts=True)
-    waited = waiting(coord)
-    try:
-        return _submit_to_remote(coord, make, by)
-    finally:
-        tell_losses(coord, waited)
+    return _submit_to_remote(coord, make, by)
 
 
 def _submit_to_remote(coord: Coord, make: Callable[[int], Operation], by: Signer) -> Submitted:
@@ -95,10 +90,20 @@ def _submit_to_remote(coord: Coord, make: Callable[[int], Operation], by: Signer
     for _ in range(OVERTAKEN_TRIES):
         made = publish(coord, make, by, also=_guess(coord))
         try:
-            return Submitted(made.sealed, place_at_remote(coord, made.sealed))
+            return _answered(coord, made.sealed, place_at_remote)
         except OvertakenError as trouble:
             last = trouble
     raise last
+
+
+def _answered(coord: Coord, sealed: Sealed, place: Callable[[Coord, Sealed], Outcome | None]) -> Submitted:
+    """Place an operation and answer for its outcome; one of which nothing is known stays to be told of when it is."""
+    coord.answering.add(sealed.id)
+    try:
+        return Submitted(sealed, place(coord, sealed))
+    except BaseException:
+        coord.answering.discard(sealed.id)
+        raise
 
 
 def _guess(coord: Coord) -> Callable[[Sealed], Sequence[GitObject]]:
@@ -124,7 +129,7 @@ def _submit_locally(coord: Coord, make: Callable[[int], Operation], signer: Sign
     for _ in range(OVERTAKEN_TRIES):
         made = publish(coord, make, signer)
         try:
-            return Submitted(made.sealed, _place_locally(coord, made.sealed))
+            return _answered(coord, made.sealed, _place_locally)
         except OvertakenError as trouble:
             last = trouble
     raise last
@@ -135,11 +140,13 @@ def _swap_both(coord: Coord, made: Draft, extension: Extension) -> bool:
     old = coord.known.oid
     new = extension.head.oid
     updates = [made.update, RefUpdate(LEDGER, new, old), RefUpdate(SEEN, new, old)]
+    coord.answering.add(made.sealed.id)
+    ours = note_losses_of(coord, extension)
     coord.reach("before publish")
     if not move(coord, [*made.objects, *extension.objects], updates, "place"):
         return False
     coord.reach("after publish")
-    take_extension(coord, extension)
+    take_extension(coord, extension, ours)
     return True
 
 
@@ -238,6 +245,7 @@ def _land(coord: Coord, made: Extension, landed: Sequence[RefUpdate]) -> None:
     old = coord.known.oid
     updates = [RefUpdate(LEDGER, made.head.oid, old), RefUpdate(SEEN, made.head.oid, old)]
     copies = [update._replace(ref=refnames.fetched(update.ref)) for update in landed]
+    ours = note_losses_of(coord, made)
     coord.reach("before local move")
     if not _swap_at_once(coord, [*updates, *copies]):
         remote_of(coord).record(landed)
@@ -246,7 +254,7 @@ def _land(coord: Coord, made: Extension, landed: Sequence[RefUpdate]) -> None:
         except CoordError as trouble:
             coord.notice(f"{remote_of(coord).name} confirmed it, but {trouble.message}")
     coord.reach("after local move")
-    take_extension(coord, made)
+    take_extension(coord, made, ours)
     note_synced(coord)
 
 

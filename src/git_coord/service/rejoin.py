@@ -21,7 +21,6 @@ from .endings import endings
 from .gone import kept
 from .leases import Gone
 from .ledger import open_ledger, view
-from .losses import tell_losses, waiting
 from .posts import LIVE, Posted, board
 from .query import Held, Picture, picture
 from .remote_ledger import ROSTER_FAMILIES, fetch_and_adopt
@@ -65,11 +64,7 @@ def rejoin(coord: Coord, pins: Pins) -> Rejoined:
     """
     open_ledger(coord)
     if coord.remote is not None:
-        waited = waiting(coord)
-        try:
-            fetch_and_adopt(coord, ROSTER_FAMILIES)
-        finally:
-            tell_losses(coord, waited)
+        fetch_and_adopt(coord, ROSTER_FAMILIES)
     lost = lost_since_last(coord)
     before = picture(coord)
     membership.rejoin(coord)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from git_coord.crypto.keys import Signer
 from git_coord.domain import chain
-from git_coord.domain.chain import AUTHOR, Head, Sealed
+from git_coord.domain.chain import AUTHOR, Head, OpId, Sealed
 from git_coord.domain.ids import Agent, Oid
 from git_coord.domain.merkle import GitObject, Tree, hash_object, parse_tree
 from git_coord.domain.placing import MAX_PLACED, fault
@@ -117,6 +117,12 @@ def _sift(coord: Coord, request: Request) -> None:
     if first is None or not isinstance(first.op, Join) or fault(coord.head.state, first.op, first.key):
         coord.opened.update(dict.fromkeys(request.blobs.values()))
         request.operations.update(dict.fromkeys(request.operations))
+
+
+def unplaced_here(coord: Coord) -> dict[OpId, Sealed]:
+    """Return the operations of this clone's agents that are not in the verified ledger yet."""
+    requests = read_requests(coord, fetched=False)
+    return {sealed.id: sealed for request in requests for sealed in request.operations.values() if sealed}
 
 
 def pending(coord: Coord, requests: Iterable[Request]) -> list[Sealed]:

@@ -17,7 +17,6 @@ from .beat import beat_if_due, note_pushed
 from .context import Coord
 from .exchange.refusal import host_refusal, refused_by_host
 from .ledger import candidates, fetched_ledger, open_ledger, place_locally
-from .losses import settled, tell_losses, waiting
 from .moving import store
 from .place import MAX_UNMOVED, PLACE_SECONDS, push_and_land
 from .remote_ledger import (
@@ -34,12 +33,11 @@ from .retry import attempts
 
 @dataclass(slots=True)
 class Synced:
-    """What a sync did: the head before and after, own operations placed, refs pushed; `lost` are refused claims."""
+    """What a sync did: the head before and after, own operations placed (lost ones too), refs pushed."""
 
     before: Oid | None
     after: Oid | None
     placed: list[Placed] = field(default_factory=list)
-    lost: list[Placed] = field(default_factory=list)
     pushed: int = 0
 
 
@@ -51,20 +49,16 @@ def sync(coord: Coord, families: tuple[Family, ...] = SYNC_FAMILIES) -> Synced:
     """
     open_ledger(coord)
     done = Synced(before=coord.head.oid if coord.head else None, after=None)
-    waited = waiting(coord) if coord.head is not None else {}
-    try:
-        if coord.remote is None:
-            _place_pending(coord)
-        else:
-            fetch_and_adopt(coord, families)
-            if coord.head is not None and coord.identity is not None and coord.signer is not None:
-                beat_if_due(coord)
-            done.pushed = _exchange(coord)
-    except CoordError:
-        tell_losses(coord, waited)  # what was adopted before it failed is learned only once
-        raise
+    known = len(coord.settled)
+    if coord.remote is None:
+        _place_pending(coord)
+    else:
+        fetch_and_adopt(coord, families)
+        if coord.head is not None and coord.identity is not None and coord.signer is not None:
+            beat_if_due(coord)
+        done.pushed = _exchange(coord)
     done.after = coord.head.oid if coord.head else None
-    done.placed, done.lost = settled(coord, waited)
+    done.placed = coord.settled[known:]
     return done
 
 
@@ -160,7 +154,6 @@ def freshen(coord: Coord, *, is_local: bool, families: tuple[Family, ...] = SYNC
         return age
     if is_local or (age is not None and age < coord.settings.freshness and coord.head):
         return age
-    waited = waiting(coord)
     try:
         fetch_and_adopt(coord, families)
     except CoordError as trouble:
@@ -169,5 +162,4 @@ def freshen(coord: Coord, *, is_local: bool, families: tuple[Family, ...] = SYNC
                 Kind.UNKNOWN, trouble.message, next=trouble.next, data={**trouble.data, "as_of_age": age}
             ) from None
         raise
-    tell_losses(coord, waited)
     return 0

@@ -22,7 +22,6 @@ from .context import Coord
 from .gates import Looked, look, scene
 from .here import noted
 from .ledger import open_ledger
-from .losses import tell_losses, waiting
 from .operations import operation, require_membership
 from .place import UnreachableError, submit
 from .remote_ledger import ROSTER_FAMILIES, fetch_and_adopt
@@ -64,11 +63,7 @@ def look_again(coord: Coord) -> float:
     began = coord.clock.monotonic()
     require_membership(coord)
     if coord.remote is not None:
-        waited = waiting(coord)
-        try:
-            fetch_and_adopt(coord, FAMILIES)
-        finally:
-            tell_losses(coord, waited)
+        fetch_and_adopt(coord, FAMILIES)
         require_membership(coord)
         return began
     from .watched import note_watched  # noqa: PLC0415 - where nothing is fetched

@@ -22,7 +22,6 @@ from .claiming import ClaimGranted, ClaimRefused, Wanted, cancelled, check_ttl, 
 from .claims import renew
 from .context import Coord
 from .ledger import open_ledger
-from .losses import tell
 from .operations import operation, require_membership
 from .place import UnreachableError, submit
 from .remote_ledger import LEDGER_FAMILIES
@@ -169,7 +168,7 @@ class _Wait:
         head = self._coord.known.oid
         if self._coord.remote is None:
             note_beat(self._coord)
-            tell(self._coord, sync(self._coord).lost)
+            sync(self._coord)
         elif self._is_due():
             self._ask()
         else:
@@ -190,7 +189,7 @@ class _Wait:
     def _ask(self) -> None:
         """Exchange with the remote; one that does not answer is asked less often, and that is said once."""
         try:
-            tell(self._coord, sync(self._coord, LEDGER_FAMILIES).lost)
+            sync(self._coord, LEDGER_FAMILIES)
         except CoordError as trouble:
             if trouble.kind is not Kind.UNKNOWN:
                 raise
