@@ -152,10 +152,11 @@ def ref_names(sources: list[Source]) -> list[str]:
 
 
 def git_options(sources: list[Source]) -> list[str]:
-    """Complain about options that overwrite what nobody has seen, or cut history off."""
+    """Complain about options that overwrite what nobody has seen, or cut history off; those of ours are not git's."""
     return [
         f"{source.at(word.line)} says {word.text!r}"
         for source in sources
+        if source.layer != "cli"
         for word in source.literals()
         for option in word.text.split()
         if option in {"--force", "--force-with-lease", "--mirror"} or option.split("=")[0] == "--depth"

@@ -185,7 +185,7 @@ def test_dubious_ownership_is_an_error_with_gits_own_remedy(alone: Repo) -> None
 
 def test_without_an_agent_name_one_is_asked_for(alone: Repo) -> None:
     alone.git("config", "--unset", "coord.agent")
-    _complains(alone, ["claim", "a"], 1, "no agent name here")
+    _complains(alone, ["claim", "a"], 1, "no agent is set up in this worktree")
     _complains(alone.with_env(GIT_COORD_AGENT="Bad Name"), ["claim", "a"], 2, "'Bad Name' cannot be an agent's name.*")
     assert alone.coord("check", "a").code == 0
 

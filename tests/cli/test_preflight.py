@@ -116,7 +116,7 @@ def test_agents_in_worktrees_of_their_own_share_nothing(alone: Repo) -> None:
 def test_who_was_only_refused_in_a_worktree_does_not_work_there(alone: Repo) -> None:
     alone.git("worktree", "add", "-q", "../other")
     other = Repo(alone.path.parent / "other", alone.env)
-    assert other.coord("claim", "a").code == 4  # as alpha, which is at work in the main checkout
+    assert other.coord("claim", "a", "--agent", "alpha").code == 4  # which is at work in the main checkout
     assert other.coord("init", "--agent", "beta").code == 0
     assert other.coord_json("preflight")["shared_with"] == []
 

@@ -18,14 +18,19 @@ def test_another_session_is_refused_until_it_rejoins_and_then_the_first_is(alone
     other = alone.worktree("other", agent="alpha")
     answer = other.coord_json("claim", "c", code=4)
     assert answer["code"] == "lost"
-    assert answer["message"] == (
-        f"alpha is at work in another session ({answer['session']}): come back as it if that was you, "
-        "else take a name of your own: git coord init --agent alpha-2"
+    where = f"alpha is at work in another worktree, {alone.path}, seen <age> ago"
+    assert plain(answer["message"]) == f"{where}: a worktree needs a name of its own"
+    assert answer["next"] == "git coord init --agent alpha-2"
+    refused = said(other.coord("rejoin"))
+    assert refused == (
+        4,
+        "",
+        f"git coord: {where}; rejoin would take its place (--force)\nnext   git coord init --agent alpha-2\n",
     )
-    assert said(other.coord("rejoin")) == (0, "alpha is here now\n  intact   #1  until <time>   a  b\n", "")
+    assert said(other.coord("rejoin", "--force")) == (0, "alpha is here now\n  intact   #1  until <time>   a  b\n", "")
     assert other.coord_json("claim", "c")["token"] == 2
     assert alone.coord_json("release", "a", code=4)["code"] == "lost"
-    assert [claim["token"] for claim in alone.coord_json("rejoin")["claims"]] == [1, 2]
+    assert [claim["token"] for claim in alone.coord_json("rejoin", "--force")["claims"]] == [1, 2]
     alone.coord_json("release", "--all")
     assert said(alone.coord("rejoin")) == (0, "alpha is here now\n  holds nothing\n", "")
 
@@ -71,7 +76,8 @@ def test_the_session_of_the_environment_counts(alone: Repo) -> None:
     named = alone.with_env(GIT_COORD_SESSION="work-7")
     assert named.coord_json("claim", "a", code=4)["agent"] == "alpha"
     assert named.coord_json("rejoin")["session"] == "work-7"
-    assert "(not the current one: git coord rejoin)" in alone.coord("whoami").out
+    assert "(not the current one)\n" in alone.coord("whoami").out
+    assert alone.coord("whoami").out.endswith("next       git coord rejoin\n")
     assert named.coord_json("claim", "a")["token"] == 1
     bad = alone.with_env(GIT_COORD_SESSION="a b").coord_json("claim", "a", code=2)
     assert bad["message"] == "GIT_COORD_SESSION is not a plain word of at most 128 characters"

@@ -162,7 +162,7 @@ def test_without_a_name_every_claim_is_somebody_elses(stage: Stage) -> None:
     nameless.run("git", "config", "--worktree", "--unset", "coord.agent")
     done = push(nameless, "origin", "HEAD:main")
     assert_refused(done, "main")
-    assert "git coord init --agent NAME" in done.err
+    assert "next    git coord init\n" in done.err
 
 
 @pytest.mark.parametrize("name", ["x\u2028y", "x\u0085y", "x\u3000y", "x\u00a0y", "x\u200by"], ids=ascii)

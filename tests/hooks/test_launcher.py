@@ -125,7 +125,8 @@ def test_without_a_name_every_claim_is_somebody_elses(pair: Pair) -> None:
     stage(nobody, "a.txt")
     done = commit(nobody, "-m", "x")
     assert_blocked(done, "a.txt")
-    assert "  (no agent name here, so every claim is somebody else's: git coord init --agent NAME)" in done.err
+    assert "  (no agent is set up in this worktree, so here every claim is somebody else's)\n" in done.err
+    assert "next    git coord init\n" in done.err
 
 
 def test_files_of_the_repository_are_never_imported(pair: Pair) -> None:

@@ -125,6 +125,7 @@ def test_a_linked_worktree_is_judged_with_its_own_index_and_name(pair: Pair, whe
 def test_the_holder_may_commit_in_its_worktree_while_the_main_one_may_not(pair: Pair) -> None:
     tree = pair.alpha.worktree("W", agent="alpha")
     pair.alpha.git("config", "coord.agent", "beta")
+    tree.coord_json("rejoin", "--force")
     tree.write("a.txt", "mine\n")
     assert_allowed(commit(tree, "-am", "x"))
     pair.alpha.write("a.txt", "mine\n")

@@ -36,7 +36,7 @@ PLAIN = Commit("commit", True, "index", "")
 
 
 def said(judged: Judgement, commit: Commit = PLAIN, *, warns: bool = False) -> list[str]:
-    return refusal(judged, commit, warns=warns, as_of=12, named=True, now=3600)
+    return refusal(judged, commit, warns=warns, as_of=12, nobody=None, now=3600)
 
 
 def test_the_refusal_is_the_one_of_the_documentation() -> None:

@@ -239,7 +239,9 @@ def test_what_is_set_up_meanwhile_counts_at_once(inside: Repo) -> None:
             nested.path.mkdir()
             assert (await ask(client, "who_am_i", workspace=str(nested.path)))["agent"] == "beta"
             await anyio.to_thread.run_sync(lambda: nested.git("init", "-q"))
-            assert (await ask(client, "who_am_i", workspace=str(nested.path)))["message"] == "no agent name here"
+            assert (await ask(client, "who_am_i", workspace=str(nested.path)))[
+                "message"
+            ] == "no agent is set up in this worktree"
 
     run(story)
 

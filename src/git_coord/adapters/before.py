@@ -19,7 +19,7 @@ from git_coord.service.ledger import open_ledger, view
 
 from . import words
 from .automatic import auto_claim, start_sync
-from .identity import open_as, settle
+from .identity import open_as, settle, tell_elsewhere
 
 _IGNORED = ("check-ignore", "-z", "--stdin")
 
@@ -60,6 +60,9 @@ def objection(edit: Edit) -> str | None:
         app.git.begin(_IGNORED)
     if open_ledger(app.coord) is None:
         raise CoordError(Kind.UNKNOWN, "there is no ledger in this clone any more", next="git coord init")
+    if app.coord.identity is not None and app.coord.actor is None:
+        tell_elsewhere(app, edit.notes)
+        claims = False
     why, free = (None, edit.paths) if _are_all_free(app, edit) else _verdict(app, edit)
     if app.coord.identity is not None:
         edit.notes += edit_state.take_news(edit.place, app.coord.me.agent)
@@ -91,7 +94,7 @@ def _are_all_free(app: App, edit: Edit) -> bool:
 
 def _open(edit: Edit) -> App:
     """Open the repository as the session's agent; who would have to ask a remote for a name is left without."""
-    own = edit.view.settings.get("coord.agent") or ""
+    own = edit.view.own
     found = open_as(edit.place, edit.key, own, notice=edit.notes)
     if found is not None:
         return found

@@ -78,7 +78,7 @@ def _look(tool: str, call: Call) -> None:
     view = View.of(place) if place is not None else None
     if place is None or view is None or view.mode == "off":
         return
-    own = view.settings.get("coord.agent") or ""
+    own = view.own
     app = settle(place, tool, session_key(tool, call, view), own, notice=[], waits=False)
     if app.coord.identity is not None and not edit_tree.is_known(place, app.coord.me.agent):
         edit_tree.look(place, app.coord.me.agent)
@@ -101,7 +101,7 @@ def _after(tool: str, call: Call, data: bytes) -> Answer:
         view = View.of(place)
         if view is None or view.mode == "off":
             continue
-        app = open_as(place, session_key(tool, call, view), view.settings.get("coord.agent") or "", notice=[])
+        app = open_as(place, session_key(tool, call, view), view.own, notice=[])
         if app is None:
             continue
         app.refresh_snapshot()
@@ -130,8 +130,10 @@ def _begin(tool: str, call: Call) -> Answer:
     if place is None or view is None or view.mode == "off":
         return greeting(tool, "")
     notes: list[str] = []
-    own = view.settings.get("coord.agent") or ""
+    own = view.own
     app = settle(place, tool, session_key(tool, call, view), own, notice=notes, waits=True)
+    if app.coord.identity is None:
+        return greeting(tool, "\n".join(escape_for_display(note) for note in notes))
     tell_shells(app, os.environ.get("CLAUDE_ENV_FILE") if tool == "claude-code" else None)
     with suppress(GitFailed, OSError):
         edit_tree.look(place, app.coord.me.agent)
@@ -148,7 +150,7 @@ def _end(tool: str, call: Call, *, is_over: bool) -> Answer:
     if place is None or view is None:
         return Answer("{}" if tool in ("cursor", "opencode") else "")
     key = session_key(tool, call, view)
-    app = open_as(place, key, view.settings.get("coord.agent") or "", notice=[])
+    app = open_as(place, key, view.own, notice=[])
     words = ""
     try:
         if app is not None and app.coord.identity is not None:

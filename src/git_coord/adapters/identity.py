@@ -12,6 +12,7 @@ from git_coord.errors import CoordError, Kind
 from git_coord.guard import edit_state
 from git_coord.guard.edit_places import Place
 from git_coord.service.ledger import open_ledger
+from git_coord.service.sessions import is_known_elsewhere, nobody
 
 from .detached import start
 
@@ -25,7 +26,18 @@ def open_as(place: Place, key: str, own: str, *, notice: list[str], offline: boo
     found = edit_state.acting(place, key, own)
     if found is None:
         return None
-    return _open(place, found, notice, offline=offline)
+    app = _open(place, found, notice, offline=offline)
+    if is_known_elsewhere(app.coord):
+        tell_elsewhere(app, notice)
+    return app
+
+
+def tell_elsewhere(app: App, notice: list[str]) -> None:
+    """Go on as nobody, and say so, when the agent is at work in another session: it is not here that it acts."""
+    found = nobody(app.coord) if open_ledger(app.coord) is not None else None
+    if found is not None:
+        notice.append(f"git coord: {found.notice}")
+        app.coord.identity = None
 
 
 def _open(place: Place, found: tuple[str, str], notice: list[str], *, offline: bool = False) -> App:

@@ -47,8 +47,7 @@ def _judged(app: App, edit: Edit) -> tuple[Judgement, Team, Picture]:
         raise CoordError(Kind.UNTRUSTED, f".coord.toml means the ledger {team.repo}, here is {now.state.repo}")
     with suppress(OSError):  # costs time at the next call, and nothing else
         write_policy(app.coord.files, team, stamped, now.state.fold)
-    me = app.coord.identity.agent if app.coord.identity else None
-    return judge(now, team, me, edit.paths), team, now
+    return judge(now, team, app.coord.actor, edit.paths), team, now
 
 
 def _changed(app: App, edit: Edit, now: Picture, held: Sequence[str]) -> list[str]:

@@ -7,7 +7,7 @@ import signal
 from collections.abc import Sequence
 from contextlib import suppress
 
-from git_coord.app import App, open_app
+from git_coord.app import App, open_app, worktrees_own
 from git_coord.domain.items import Item, show_name
 from git_coord.errors import CoordError
 from git_coord.service.ledger import open_ledger
@@ -58,7 +58,8 @@ def join(tool: str, key: str) -> int:
 
     place = place_at(os.getcwd())
     if place is not None:
-        own = open_app(place.top, os.environ).config.get("coord.agent") or ""
+        app = open_app(place.top, os.environ)
+        own = worktrees_own(app.config, app.location) or ""
         settle(place, tool, key, own, notice=[], waits=True)
     return 0
 

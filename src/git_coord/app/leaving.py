@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import suppress
+
 from git_coord.domain.ids import Agent, is_agent
 from git_coord.errors import CoordError, Kind
 from git_coord.lean import NamedTuple
+from git_coord.service.context import Identity
+from git_coord.service.heartbeat import push_beat
 from git_coord.service.leases import is_shown, remember
 from git_coord.service.ledger import view
 from git_coord.service.presence import Wish, own_record, set_presence
+from git_coord.service.sessions import is_of_this_clone
 
-from .root import App
+from .root import App, agent_signer
 
 SETTING = "coord.onEnd"
 HANDOVER = "handover:"
@@ -43,6 +49,23 @@ def configured(app: App, default: str) -> Leaving:
 def of_agent(app: App, leaving: Leaving) -> Leaving:
     """Return it for who acts here: nobody can hand over to itself, so that one releases."""
     return Leaving("release") if leaving.to == app.coord.me.agent else leaving
+
+
+def depart(app: App, agents: Iterable[Agent], word: str) -> None:
+    """Say for agents that work in this clone and can sign here that they are gone; a remote may learn it later."""
+    coord = app.coord
+    kept = coord.identity, coord.signer
+    for agent in agents:
+        member = coord.known.state.agents.get(agent)
+        signer = agent_signer(app, coord.known.state.repo, agent)
+        if member is None or signer is None or signer.key != member.key or not is_of_this_clone(coord, member.session):
+            continue
+        coord.identity, coord.signer = Identity(agent, member.session), signer
+        set_presence(coord, Wish("offline", note=word, will=""))
+        remember(coord, view(coord)[0], shows=False)
+        with suppress(CoordError):
+            push_beat(coord)
+    coord.identity, coord.signer = kept
 
 
 def show_offline(app: App, word: str) -> bool:

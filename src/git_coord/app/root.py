@@ -11,6 +11,7 @@ from git_coord.clock import Clock, SystemClock, boot_id
 from git_coord.crypto.keys import InProcessSigner, Signer, SshKeygenSigner, load_public_key
 from git_coord.domain.ids import Agent, Nonce, Session, is_agent, is_nonce, is_session
 from git_coord.errors import CoordError, Kind
+from git_coord.guard import whose
 from git_coord.service.context import Coord, Identity
 from git_coord.service.failpoints import failpoint
 from git_coord.service.files import CoordFiles
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from git_coord.service.leases import Gone
 
 SIGN_SECONDS = 20
-SESSION_FILE = "session"
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -193,8 +193,8 @@ def _load_snapshot() -> None:
 
 
 def identify(app: App, agent: str | None = None) -> None:
-    """Set who acts: the name asked for, else `GIT_COORD_AGENT`, else git's `coord.agent`; with session and signer."""
-    name = agent or app.env.get("GIT_COORD_AGENT") or app.config.get("coord.agent") or None
+    """Set who acts: the name asked for, else `GIT_COORD_AGENT`, else the worktree's own; with session and signer."""
+    name = agent or app.env.get("GIT_COORD_AGENT") or worktrees_own(app.config, app.location)
     if name is None:
         return
     if not is_agent(name):
@@ -203,11 +203,23 @@ def identify(app: App, agent: str | None = None) -> None:
             f"{name!r} cannot be an agent's name: lower-case letters, digits, '.', '_', '-', at most 63, "
             "beginning with a letter or digit",
         )
-    app.coord.identity = Identity(Agent(name), session(app))
+    sources = {app.env.get("GIT_COORD_AGENT"): "GIT_COORD_AGENT"}
+    if name not in sources and name == worktrees_own(app.config, app.location):
+        sources[name] = whose.AGENT
+    app.coord.identity = Identity(Agent(name), session(app), sources.get(name))
     repo = app.config.get("coord.repo")
     if repo is not None:
         app.coord.signer = agent_signer(app, repo, name)
     app.coord.policy_signer = policy_signer(app)
+
+
+def worktrees_own(config: Config, location: Location) -> str | None:
+    """Return the name that was given to this worktree, None when it has none of its own."""
+    found = {key: rows[-1] for key in (whose.AGENT, whose.BOUND) if (rows := config.scoped(key))}
+    settings = {key: value for key, (scope, value) in found.items() if key == whose.AGENT or scope == "worktree"}
+    if whose.AGENT in found:
+        settings[whose.SCOPE] = found[whose.AGENT][0]
+    return whose.own_agent(settings, location.git_dir, location.common_dir)
 
 
 def session(app: App) -> Session:
@@ -217,10 +229,10 @@ def session(app: App) -> Session:
         if not is_session(given):
             raise CoordError(Kind.USAGE, "GIT_COORD_SESSION is not a plain word of at most 128 characters")
         return Session(given)
-    kept = (app.coord.files.read(SESSION_FILE, local=True) or b"").decode("ascii", "replace").strip()
+    kept = (app.coord.files.read(whose.SESSION_FILE, local=True) or b"").decode("ascii", "replace").strip()
     if not is_session(kept):
         kept = os.urandom(8).hex()
-        app.coord.files.note(SESSION_FILE, f"{kept}\n".encode("ascii"), local=True)
+        app.coord.files.note(whose.SESSION_FILE, f"{kept}\n".encode("ascii"), local=True)
     return Session(kept)
 
 

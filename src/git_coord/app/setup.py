@@ -15,15 +15,17 @@ from git_coord.crypto.sshsig import NAMESPACE, parse_public_key
 from git_coord.crypto.trust import load_allowed_signers
 from git_coord.domain.ids import Agent, KeyText, is_agent
 from git_coord.errors import CoordError, Kind
+from git_coord.guard import whose
 from git_coord.service.ledger import open_ledger
 from git_coord.service.membership import Birth, Founding, found_or_adopt, join, rejoin
 from git_coord.service.presence import Wish, set_presence
 from git_coord.service.remote_ledger import LEDGER_FAMILIES, fetch_and_adopt
+from git_coord.service.sessions import REJOIN
 from git_coord.service.sync import sync
 from git_coord.service.team import load_team
 from git_coord.store import refnames
 
-from .root import App, file_signer, identify, key_path
+from .root import App, file_signer, identify, key_path, worktrees_own
 from .rotation import finish_rotation
 from .settings import configure
 
@@ -66,7 +68,7 @@ def set_up(app: App, wanted: str | None, policy_key: str | None) -> SetUp:
     try:
         joined = join(app.coord)
     except CoordError as trouble:
-        if trouble.kind is Kind.UNKNOWN or _is_own(app, name):
+        if trouble.kind is Kind.UNKNOWN or (trouble.next == REJOIN and _is_own(app, name)):
             _remember_name(app, name)
         elif is_new:
             _drop_key(app, repo, name)
@@ -93,13 +95,8 @@ def enlist(app: App, name: str) -> None:
 
 
 def own_name(app: App) -> str | None:
-    """Return the name configured here; what a linked worktree only shares with the main one is not its own."""
-    if app.coord.identity is None:
-        return None
-    is_linked = app.location.git_dir != app.location.common_dir
-    scopes = [scope for scope, _ in app.config.scoped("coord.agent")]
-    is_shared = is_linked and scopes[-1:] == ["local"] and not app.env.get("GIT_COORD_AGENT")
-    return None if is_shared else app.coord.identity.agent
+    """Return the name given to this worktree, or to this command."""
+    return app.coord.identity.agent if app.coord.identity is not None else None
 
 
 def _ledger(app: App, name: str, policy_key: str | None) -> tuple[str, Founding, bool]:
@@ -195,9 +192,15 @@ def _remember_repo(app: App, repo: str) -> None:
 
 def _remember_name(app: App, name: str) -> None:
     """Write the name for this worktree only."""
-    if app.env.get("GIT_COORD_AGENT") or app.config.get("coord.agent") == name:
+    if app.env.get("GIT_COORD_AGENT"):
         return
-    configure(app, _identity_scope(app), "coord.agent", name)
+    scope = _identity_scope(app)
+    bound = f"{name} {whose.worktree_name(app.location.git_dir, app.location.common_dir)}"
+    if worktrees_own(app.config, app.location) != name:
+        configure(app, scope, whose.AGENT, name)
+    if scope == "--worktree" and app.config.get(whose.BOUND) != bound:
+        # Git from 2.36 copies this file into each worktree that is added.
+        configure(app, scope, "coord.agentWorktree", bound)
 
 
 def _identity_scope(app: App) -> str:

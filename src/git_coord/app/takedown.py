@@ -7,6 +7,7 @@ import os
 import shutil
 
 from git_coord.domain.ids import Agent
+from git_coord.service.sessions import git_dirs
 from git_coord.store import refnames
 from git_coord.store.interface import ABSENT, RefUpdate
 
@@ -24,7 +25,7 @@ def take_down(app: App) -> list[str]:
     values = app.coord.store.refs(*refnames.ALL_PREFIXES)
     if values:
         app.coord.store.swap([RefUpdate(ref, ABSENT, oid) for ref, oid in values.items()], "deinit")
-    folders = _git_dirs(app)
+    folders = git_dirs(app.location.common_dir)
     for folder in folders:
         shutil.rmtree(os.path.join(folder, FOLDER), ignore_errors=True)
     common = app.location.common_dir
@@ -41,14 +42,6 @@ def agents_here(app: App) -> list[Agent]:
     names = [refnames.parse(ref) for ref in app.coord.store.refs(refnames.prefix(refnames.Family.REQUESTS))]
     agents = [name.agent for name in names if name is not None and name.agent is not None]
     return sorted({*agents, *([app.coord.identity.agent] if app.coord.identity else [])})
-
-
-def _git_dirs(app: App) -> list[str]:
-    """Return the git directory of every worktree, the common one first."""
-    common = app.location.common_dir
-    linked = os.path.join(common, "worktrees")
-    names = sorted(os.listdir(linked)) if os.path.isdir(linked) else []
-    return [common, *(os.path.join(linked, name) for name in names)]
 
 
 def _remove_settings(app: App, path: str) -> None:

@@ -62,6 +62,7 @@ def command(
         return _unknown(app, output, items, trouble)
     now = query.picture(app.coord)
     answers = query.check(app.coord, items, now)
+    options.tell_nobody(app, output)
     worst, step = _worst(answers), _step(app, answers)
     if output.is_json:
         rows = [answer_object(answer, answer.status) for answer in answers]
@@ -75,7 +76,7 @@ def command(
 
 def _step(app: App, answers: list[query.Checked]) -> str | None:
     """Return what to do about the first task that is blocked."""
-    me = app.coord.identity.agent if app.coord.identity else None
+    me = app.coord.actor
     return next((way_out(found.blocks[0], found.asked.name, me) for found in answers if found.blocks), None)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import click
 
 from git_coord.app import App
@@ -22,6 +24,9 @@ def command(abandon: bool, as_json: bool, agent: str | None) -> int:
     app, output = options.means(as_json, agent)
     if not abandon and app.config.get("coord.repo") is not None:
         _refuse_loss(app)
+    if app.config.get("coord.repo") is not None:
+        with suppress(CoordError, OSError):  # whatever is broken, it can be taken out
+            _depart(app)
     uninstall(app)
     removed = ["hooks", *take_down(app)]
     if output.is_json:
@@ -29,6 +34,13 @@ def command(abandon: bool, as_json: bool, agent: str | None) -> int:
     else:
         output.lines([f"removed {', '.join(removed)} from this clone; keys stay"])
     return 0
+
+
+def _depart(app: App) -> None:
+    from git_coord.app.leaving import depart
+
+    if open_ledger(app.coord) is not None:
+        depart(app, agents_here(app), "left this clone")
 
 
 def _refuse_loss(app: App) -> None:

@@ -13,6 +13,7 @@ from git_coord.domain.ids import is_agent
 from git_coord.errors import CoordError, Kind
 from git_coord.service.here import note_here
 from git_coord.service.leases import alive
+from git_coord.service.sessions import is_known_elsewhere
 
 from .output import Output
 from .shared import HELP, common
@@ -55,6 +56,8 @@ def _tell_news(app: App, output: Output, unread: Callable[[App], list[str]]) -> 
     found: list[list[str]] = []
 
     def posts() -> list[str]:
+        if is_known_elsewhere(app.coord):
+            return []  # it is for that session to hear
         if not found:
             _catch_up(app)
             found.append([*_beside(app), *unread(app)])
@@ -85,7 +88,7 @@ def _lost(app: App) -> list[str]:
     from git_coord.service.losses import FOLDER
 
     identity = app.coord.identity
-    if identity is None or app.coord.files.read(f"{FOLDER}/{identity.agent}") is None:
+    if identity is None or is_known_elsewhere(app.coord) or app.coord.files.read(f"{FOLDER}/{identity.agent}") is None:
         return []
     from git_coord.service.telling import lines
 
@@ -97,6 +100,16 @@ def _told(app: App, *, is_heard: bool) -> None:
         from git_coord.service.telling import put_off, told
 
         (told if is_heard else put_off)(app.coord)
+
+
+def tell_nobody(app: App, output: Output) -> None:
+    """Say that a name is in use elsewhere, beside the answer to a question; the ledger has been opened."""
+    if app.coord.identity is not None and app.coord.actor is None:
+        from git_coord.service.sessions import nobody
+
+        found = nobody(app.coord)
+        if found is not None:
+            output.talk(f"git coord: {found.notice}")
 
 
 def _catch_up(app: App) -> None:

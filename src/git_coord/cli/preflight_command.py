@@ -12,6 +12,7 @@ from git_coord.domain.items import Intent, Item, ItemKind
 from git_coord.errors import CoordError, Kind
 from git_coord.service.preflight import ASK, GO, WAIT, Preflight, look_around
 from git_coord.service.remote_ledger import ROSTER_FAMILIES
+from git_coord.service.sessions import nobody
 from git_coord.service.sync import freshen
 from git_coord.service.tasks import way_out
 
@@ -102,7 +103,10 @@ def _lines(found: Preflight, branch: str | None, dirty: list[str], steps: list[s
 
 def _steps(app: App, found: Preflight) -> list[str]:
     """Return the commands to go on with, the most useful first."""
-    steps = []
+    here = nobody(app.coord)
+    steps = [here.step] if here is not None else []
+    if here is None and any(reason.kind == "setup" for reason in found.reasons):
+        steps.append("git coord init")
     named: set[str] = set()
     for reason in found.reasons:
         if reason.kind in ("held", "stale") and reason.agent is not None and reason.agent not in named:
@@ -112,12 +116,10 @@ def _steps(app: App, found: Preflight) -> list[str]:
     wanted = tuple(answer.asked for answer in found.asked if answer.status in ("held", "stale", "free"))
     if found.decision == WAIT and any(answer.status == "held" for answer in found.asked):
         steps.append(" ".join(["git coord claim", *_typed(app, wanted), "--wait 10m"]))
-    me = app.coord.identity.agent if app.coord.identity else None
+    me = app.coord.actor
     steps += [way_out(one.blocks[0], one.asked.name, me) for one in found.asked if one.blocks]
     if found.shared_with:
         steps.append(_worktree(app))
-    mends = {"session": "git coord rejoin", "setup": "git coord init"}
-    steps += [mends[reason.kind] for reason in found.reasons if reason.kind in mends]
     free = tuple(answer.asked for answer in found.asked if answer.status == "free")
     if found.decision == GO and free:
         steps.append(" ".join(["git coord claim", *_typed(app, free)]))

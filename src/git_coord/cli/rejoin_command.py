@@ -17,16 +17,18 @@ from .status_command import post_line, post_object
 
 
 @click.command("rejoin", context_settings=options.HELP)
+@click.option("--force", "by_force", is_flag=True, help="Even while another session of the agent lives elsewhere.")
 @options.offline
 @options.common
-def command(offline: bool, as_json: bool, agent: str | None) -> int:
+def command(by_force: bool, offline: bool, as_json: bool, agent: str | None) -> int:
     """Go on here as this agent: its claims are held by this session from now on.
 
+    Not while another session of the agent lives in another worktree or clone: that one would lose them (--force).
     They are renewed, with the content that files have here. What was wrong with them is told, what others ended, and
     which posts of the agent and for it are not over.
     """
     app, output = options.means(as_json, agent, offline=offline)
-    done = rejoin(app.coord, lambda chosen: pins_of(app, chosen))
+    done = rejoin(app.coord, lambda chosen: pins_of(app, chosen), by_force=by_force)
     app.refresh_snapshot()
     if output.is_json:
         output.object(_object(app, done))

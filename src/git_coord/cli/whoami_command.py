@@ -6,6 +6,8 @@ import click
 
 from git_coord.app import key_path
 from git_coord.service.ledger import open_ledger
+from git_coord.service.operations import free_name
+from git_coord.service.sessions import elsewhere, step
 
 from . import options
 
@@ -33,14 +35,17 @@ def command(as_json: bool, agent: str | None) -> int:
     if output.is_json:
         output.object(fields)
         return 0
-    is_current = member is not None and member.session == me.session
+    found = elsewhere(app.coord)
+    where = [] if found is None else [f"  at work  {found.words(app.coord.clock.now())}"]
+    where += [] if found is None else [f"next       {step(app.coord, found, free_name(app.coord))}"]
     output.lines(
         [
             me.agent,
-            f"  session  {me.session}{'' if is_current else '   (not the current one: git coord rejoin)'}",
+            f"  session  {me.session}{'' if found is None else '   (not the current one)'}",
             f"  key      {fields['key'] or 'not here, but expected in'}   {key_path(app, head.state.repo, me.agent)}",
             f"  ledger   {head.state.repo}, {head.state.counters.ops} operations",
             f"  remote   {app.remote_name or 'none'}",
+            *where,
         ]
     )
     return 0

@@ -2,17 +2,17 @@
 
 import os
 
-from . import edit_state, git, snapshot
+from . import edit_state, git, snapshot, whose
 from .edit_calls import Call
 from .edit_places import Place
-from .fast import RULES_FILE, mode_of, parse_settings, stamp_of
+from .fast import RULES_FILE, mode_of, stamp_of
 from .verdict import FOREIGN, LAPSED, MINE, Matcher, Picture
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SETTINGS = r"^coord\.(repo|agent|mode|autoclaim|autorelease|subagents)$"
+SETTINGS = r"^coord\.(repo|agent|agentworktree|mode|autoclaim|autorelease|subagents)$"
 # As git prints the names of settings.
 AUTO_CLAIM_KEY = "coord.autoClaim".lower()
 AUTO_RELEASE_KEY = "coord.autoRelease".lower()
@@ -51,22 +51,29 @@ class View:
 
         `names` are files that are about to be judged.
         """
-        config = git.Process("-C", place.top, "config", "--get-regexp", SETTINGS)
+        config = git.Process("-C", place.top, "config", "--show-scope", "--get-regexp", SETTINGS)
         line = ("for-each-ref", "--format=%(objectname) %(refname)", *git.LEDGER_REFS)
         refs = git.Process("-C", place.top, *line)
         if meanwhile and names and _is_any_free(place, names):
             meanwhile.pop()()
         status, text = config.finish()
         seen = refs.output()  # fails where git refuses the repository, which then shows no settings either
-        settings = parse_settings(os.fsdecode(text)) if status == 0 else {}
+        settings = whose.parse_settings(os.fsdecode(text)) if status == 0 else {}
         return cls(place, settings, seen) if "coord.repo" in settings else None
 
+    @property
+    def own(self) -> str:
+        """The name that was given to this worktree, empty when it has none of its own."""
+        return whose.own_agent(self.settings, self.place.git_dir, self.place.common) or ""
+
     def acting(self, tool: str, call: Call) -> str | None:
-        """Return the agent that the call's session is, None when that is not settled yet."""
+        """Return the agent that the call's session is, None when that is not settled, or its name in use elsewhere."""
         apart = self.settings.get(SUBAGENTS_KEY) == "apart"
         key = edit_state.session_key(tool, call.session, call.subagent, apart=apart)
-        found = edit_state.acting(self.place, key, self.settings.get("coord.agent") or "")
-        return found[0] if found else None
+        found = edit_state.acting(self.place, key, self.own)
+        if found is None or whose.is_elsewhere(self.place.git_dir, self.place.common, *found):
+            return None
+        return found[0]
 
     def is_current(self) -> bool:
         """Tell whether the flat files show the refs and rules as they are now."""

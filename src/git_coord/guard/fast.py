@@ -3,7 +3,7 @@
 import os
 import sys
 
-from . import git, snapshot
+from . import git, snapshot, whose
 from .changes import Changes
 from .verdict import all_free
 
@@ -11,14 +11,15 @@ MODES = ("block", "warn", "off")
 PROBE = "GIT_COORD_PROBE"
 PROBE_ANSWER = "git-coord hook fires: "
 RULES_FILE = ".coord.toml"
-SETTINGS = r"^coord\.(repo|agent|mode)$"
+SETTINGS = r"^coord\.(repo|agent|agentworktree|mode)$"
 
 
 def run(argv: list[str]) -> None:
     """Decide for `HOOK ARGS...`, which `--settings=TEXT` may precede; exit, or become the full program."""
     settings = None
     if argv[0].startswith("--settings="):
-        settings, argv = parse_settings(argv[0].partition("=")[2]), argv[1:]
+        text, argv = argv[0].partition("=")[2], argv[1:]
+        settings = whose.parse_settings(text) if whose.has_scopes(text) else None
     hook, args = argv[0], argv[1:]
     if os.environ.get(PROBE):
         sys.stdout.write(f"{PROBE_ANSWER}{hook}\n")
@@ -33,24 +34,15 @@ def run(argv: list[str]) -> None:
     os.execv(line[0], line)  # noqa: S606 - our own interpreter
 
 
-def parse_settings(text: str) -> dict[str, str]:
-    """Read what `git config --get-regexp` prints; the last value counts, so a worktree's beats the repository's."""
-    return dict(line.partition(" ")[::2] for line in text.splitlines())
-
-
 def read_settings() -> dict[str, str]:
     """Ask git for the settings that the shims pass on."""
-    return parse_settings(os.fsdecode(git.Process("config", "--get-regexp", SETTINGS).finish()[1]))
+    listing = git.Process("config", "--show-scope", "--get-regexp", SETTINGS).finish()[1]
+    return whose.parse_settings(os.fsdecode(listing))
 
 
 def mode_of(settings: dict[str, str]) -> str:
     """Return what was asked for, valid or not: by the environment, then by configuration."""
     return os.environ.get("GIT_COORD_MODE") or settings.get("coord.mode") or "block"
-
-
-def agent_of(settings: dict[str, str]) -> str | None:
-    """Return who acts; None when nobody was named, and then every claim is somebody else's."""
-    return os.environ.get("GIT_COORD_AGENT") or settings.get("coord.agent") or None
 
 
 def is_bypassed() -> bool:
@@ -109,7 +101,9 @@ def _is_free(hook: str, args: list[str], settings: dict[str, str]) -> bool:
     paths, present = changes.paths(), refs.output()
     if picture is None or policy is None or not present or present != picture[1] or policy[0] != picture[0]:
         return False
-    agent = agent_of(settings) or ""
+    agent = whose.agent_of(settings, git_dir, common) or ""
+    if agent and whose.is_elsewhere(git_dir, common, agent):
+        return False  # the worktree is to be told that its name is in use
     if agent and os.path.exists(os.path.join(common, "coord", "gone", agent)):
         return False  # what it held was taken from it, and it is to be told before it goes on
     if not all_free(paths, picture, policy[1], agent.encode(errors="surrogateescape")):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from git_coord.app import App
     from git_coord.domain.ids import Agent
     from git_coord.service.query import Held, Picture
+    from git_coord.service.sessions import Nobody
 
 MOST_ROWS = 20
 BYPASS = "bypass  GIT_COORD_BYPASS=1 git push …      (recorded: a post tells the holder)"
@@ -45,7 +46,7 @@ def taken(now: Picture, me: Agent | None, names: Iterable[str]) -> list[Taken]:
     return found
 
 
-def refusal(found: Sequence[Taken], total: int, now: int, *, me: Agent | None, warns: bool) -> list[str]:
+def refusal(found: Sequence[Taken], total: int, now: int, *, nobody: Nobody | None, warns: bool) -> list[str]:
     """Return the lines that explain why a push of `total` branches is refused, or warned of."""
     count = len({one.branch for one in found})
     said = "warning" if warns else "push refused"
@@ -55,8 +56,7 @@ def refusal(found: Sequence[Taken], total: int, now: int, *, me: Agent | None, w
     width = max(len(escape_for_display(one.branch)) for one in shown)
     rows = [f"  {escape_for_display(one.branch):{width}}   {_claim(one, now)}" for one in shown]
     more = [f"  … and {len(found) - MOST_ROWS} more"] if len(found) > MOST_ROWS else []
-    nameless = "  (no agent name here, so every claim is somebody else's: git coord init --agent NAME)"
-    return [head, *rows, *more, *([nameless] if me is None else [])]
+    return [head, *rows, *more, *([nobody.line] if nobody is not None else [])]
 
 
 def _claim(one: Taken, now: int) -> str:

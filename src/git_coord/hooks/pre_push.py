@@ -12,6 +12,7 @@ from git_coord.domain.durations import show_age
 from git_coord.domain.ids import Oid
 from git_coord.domain.text import escape_for_display
 from git_coord.errors import CoordError, Kind
+from git_coord.service.sessions import nobody
 
 from . import branches, breaches
 
@@ -87,6 +88,8 @@ def pre_push(app: App, remote_name: str, url: str, stdin_lines: Iterable[str], *
     if any(refusals):
         _say([line for lines in refusals for line in lines])
         return Kind.CONFLICT.exit_status
+    if app.coord.identity is not None and (here := nobody(app.coord)) is not None:
+        _say([f"git coord: {here.notice}"])
     if commits:
         _send_receipts(app, commits, is_told=is_told)
     return 0
@@ -121,12 +124,14 @@ def _branches(app: App, remote: str | None, url: str, pushed: Sequence[PushedRef
 def _refused_branches(app: App, names: Sequence[str], age: int | None, *, warns: bool) -> list[str]:
     from git_coord.service.query import picture
 
-    now, me = picture(app.coord), app.coord.identity.agent if app.coord.identity else None
+    now, me = picture(app.coord), app.coord.actor
     found = branches.taken(now, me, names)
     if not found:
         return []
-    lines = branches.refusal(found, len(names), now.now, me=me, warns=warns)
-    steps = [f"next    {branches.way_out(found[0])}", *([] if warns else [branches.BYPASS])]
+    here = nobody(app.coord)
+    lines = branches.refusal(found, len(names), now.now, nobody=here, warns=warns)
+    ways = [*([here.step] if here is not None else []), branches.way_out(found[0])]
+    steps = [f"{'' if n else 'next':4}    {way}" for n, way in enumerate(ways)] + ([] if warns else [branches.BYPASS])
     return [*lines, *_as_of(app, age), *steps]
 
 
@@ -233,7 +238,7 @@ def _vouched(app: App, found: Sequence[Violation]) -> list[Oid]:
     """Return the commits without a receipt in which nothing but the acting agent's own claims is in the way."""
     from git_coord.domain.verdict import Breach
 
-    me = app.coord.identity.agent if app.coord.identity else None
+    me = app.coord.actor
     own = {
         one.commit
         for one in found
@@ -251,7 +256,7 @@ def _send_receipts(app: App, commits: Sequence[UserCommit], *, is_told: bool) ->
     from git_coord.service.receipts import push_receipts
     from git_coord.service.verify import touches_a_claim
 
-    if app.coord.remote is None or app.coord.identity is None or not touches_a_claim(app.coord, commits):
+    if app.coord.remote is None or app.coord.actor is None or not touches_a_claim(app.coord, commits):
         return
     try:
         refused = push_receipts(app.coord) if is_told else None
@@ -275,15 +280,11 @@ def _refusal(
     until = [_until(app, one, now.held(one.claim).lease_until if one.claim else None) for one in found[:MOST_ROWS]]
     lines = [f"{row}{end}" for row, end in zip(rows, until, strict=True)]
     more = [f"  … and {len(found) - MOST_ROWS} more"] if len(found) > MOST_ROWS else []
-    me = app.coord.identity.agent if app.coord.identity else None
-    return [
-        head,
-        *lines,
-        *more,
-        *_as_of(app, age),
-        f"next    {breaches.way_out(found[0], me)}",
-        *([] if warns else [BYPASS]),
-    ]
+    here = nobody(app.coord)
+    who = [here.line] if here is not None else []
+    ways = [*([here.step] if here is not None else []), breaches.way_out(found[0], app.coord.actor)]
+    steps = [f"{'' if n else 'next':4}    {way}" for n, way in enumerate(ways)]
+    return [head, *lines, *more, *who, *_as_of(app, age), *steps, *([] if warns else [BYPASS])]
 
 
 def _until(app: App, one: Violation, end: int | None) -> str:

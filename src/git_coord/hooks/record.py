@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from git_coord.domain.ids import is_agent
-from git_coord.guard import fast, git
+from git_coord.guard import fast, git, whose
 
 FILE = "commits"
 """In `<common directory>/coord`; push and sync turn its lines into receipts."""
@@ -28,9 +28,11 @@ def _append(facts: list[str]) -> None:
     if "coord.repo" not in settings or not facts:
         return
     head = git.Process("rev-parse", "-q", "--verify", git.LEDGER_REFS[0]).finish()[1].decode("ascii").strip() or "-"
-    agent = fast.agent_of(settings) or "-"
-    tail = f"{head} {int(fast.is_bypassed())} {agent if is_agent(agent) else '-'}"
-    folder = os.path.join(git.locate()[1], "coord")
+    git_dir, common = git.locate()
+    agent = whose.agent_of(settings, git_dir, common) or "-"
+    is_signed = is_agent(agent) and not whose.is_elsewhere(git_dir, common, agent)
+    tail = f"{head} {int(fast.is_bypassed())} {agent if is_signed else '-'}"
+    folder = os.path.join(common, "coord")
     os.makedirs(folder, exist_ok=True)
     # One write at the end of the file: worktrees commit side by side.
     fd = os.open(os.path.join(folder, FILE), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)

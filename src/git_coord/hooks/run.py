@@ -134,13 +134,13 @@ def _judged(app: App, paths: list[str]) -> tuple[Judgement, list[Gone]]:
     with suppress(OSError):  # a picture that cannot be written costs time at the next commit, and nothing else
         write_snapshot(app.coord)
         write_policy(app.coord.files, team, stamped, now.state.fold)
-    me = app.coord.identity.agent if app.coord.identity else None
+    me = app.coord.actor
     return judge(now, team, me, paths), taken(app, now.state, paths)
 
 
 def _live_on(app: App, *, is_over: bool) -> None:
     """Let the commit be a sign of life; without a remote not one that would hide that the lease was over."""
-    if app.coord.identity is not None and not (is_over and app.coord.remote is None):
+    if app.coord.actor is not None and not (is_over and app.coord.remote is None):
         from git_coord.guard import beats
 
         with suppress(OSError):
@@ -155,6 +155,7 @@ def _commit(changes: Changes) -> Commit:
 
 
 def _tell(app: App, judged: Judgement, gone: list[Gone], commit: Commit, warns: bool) -> int:
+    from git_coord.service.sessions import nobody
     from git_coord.service.sync import picture_age
 
     from . import words
@@ -166,10 +167,13 @@ def _tell(app: App, judged: Judgement, gone: list[Gone], commit: Commit, warns: 
     if judged.is_free and judged.lapsed:
         _say(words.lapsed(judged, commit, now, has_remote=app.coord.remote is not None, warns=warns))
         return Kind.LOST.exit_status
+    here = nobody(app.coord)
     if judged.is_free:
+        if here is not None and app.coord.identity is not None:
+            _say([f"git coord: {here.notice}"])
         return 0
     age = picture_age(app.coord) if app.coord.remote is not None else None
-    _say(words.refusal(judged, commit, warns=warns, as_of=age, named=app.coord.identity is not None, now=now))
+    _say(words.refusal(judged, commit, warns=warns, as_of=age, nobody=here, now=now))
     return Kind.CONFLICT.exit_status
 
 

@@ -17,6 +17,7 @@ from .judge import Judgement, Obstacle
 
 if TYPE_CHECKING:
     from git_coord.service.leases import Gone
+    from git_coord.service.sessions import Nobody
 
 MOST_ROWS = 20
 BYPASS = "bypass  GIT_COORD_BYPASS=1 git commit …      (recorded)"
@@ -32,16 +33,19 @@ class Commit(NamedTuple):
     prefix: str
 
 
-def refusal(judged: Judgement, commit: Commit, *, warns: bool, as_of: int | None, named: bool, now: int) -> list[str]:
+def refusal(
+    judged: Judgement, commit: Commit, *, warns: bool, as_of: int | None, nobody: Nobody | None, now: int
+) -> list[str]:
     """Return the lines that explain a refusal (or a warning); `as_of` is the age of the picture, None for "now"."""
     lines = [f"git coord: {'warning' if warns else 'commit refused'}, {_count(judged)}", *_rows(judged, now)]
     if commit.kind == "amend":
         lines.append("  (an amend is judged with the paths of the commit that it replaces)")
-    if not named:
-        lines.append("  (no agent name here, so every claim is somebody else's: git coord init --agent NAME)")
+    if nobody is not None:
+        lines.append(nobody.line)
     if as_of is not None:
         lines.append(f"as of {show_age(as_of)} ago")
-    steps = [_step(judged.claimed, commit)] if judged.claimed else []
+    steps = [nobody.step] if nobody is not None else []
+    steps += [_step(judged.claimed, commit)] if judged.claimed else []
     if judged.unclaimed:
         steps.append(f"git coord claim {_arguments(judged.unclaimed, commit.prefix)}")
     lines += [f"{'next' if n == 0 else '':4}    {step}" for n, step in enumerate(steps)]

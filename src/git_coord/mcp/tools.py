@@ -124,7 +124,8 @@ async def rejoin_agent(
 ) -> Annotated[CallToolResult, models.RejoinAnswer]:
     """Go on as this agent after a restart or a break; answers with what it still holds, and what was lost.
 
-    Call it when another tool answers that another session is the current one.
+    Call it when another tool's answer says so as the next step. While that agent lives in another worktree or clone it
+    is refused: that one would lose what it holds.
     """
     return await reply(ctx, line(["rejoin"], {}), (), workspace, agent)
 

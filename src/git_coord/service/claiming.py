@@ -201,7 +201,7 @@ def refused(outcome: Outcome | None) -> CoordError:
     """Return the error for an operation that the ledger placed and refused."""
     match outcome:
         case Refused(reason=Refusal.SESSION):
-            return CoordError(Kind.LOST, "another session of this agent took over meanwhile", next="git coord rejoin")
+            return CoordError(Kind.LOST, "another session of this agent took over meanwhile", next="git coord whoami")
         case Refused(reason=Refusal.NOT_HELD | Refusal.ITEMS):
             return CoordError(Kind.LOST, "that is not held any more", next="git coord status")
         case Refused(reason=Refusal.CYCLE) as found:

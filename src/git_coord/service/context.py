@@ -22,6 +22,8 @@ class Identity(NamedTuple):
 
     agent: Agent
     session: Session
+    given: str | None = None
+    """Where the name is from: `GIT_COORD_AGENT` or `coord.agent`; None when the command named it."""
 
 
 @dataclass(slots=True)
@@ -107,8 +109,20 @@ class Coord:
     def me(self) -> Identity:
         """The acting identity; raises CoordError(ERROR) when none is configured."""
         if self.identity is None:
-            raise CoordError(Kind.ERROR, "no agent name here", next="git coord init")
+            raise CoordError(Kind.ERROR, "no agent is set up in this worktree", next="git coord init")
         return self.identity
+
+    @property
+    def actor(self) -> Agent | None:
+        """Who acts here: None without a name, and for an agent that the ledger has at work in another session.
+
+        Whatever such a one holds, it is not here that it may be touched. Of the ledger as known so far.
+        """
+        if self.identity is None:
+            return None
+        member = self.head.state.agents.get(self.identity.agent) if self.head else None
+        is_here = member is None or member.session == self.identity.session
+        return self.identity.agent if is_here else None
 
     @property
     def known(self) -> Head:

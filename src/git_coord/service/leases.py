@@ -16,6 +16,7 @@ from .beat import TROUBLE, interval, last_acknowledged, local_beat, note_beat
 from .context import Coord
 from .endings import Ended, endings
 from .ledger import open_ledger, view
+from .sessions import is_known_elsewhere
 
 SAID = "said"
 """Folder of files with what a process beside the commands had to say to each agent."""
@@ -47,7 +48,7 @@ def alive(coord: Coord) -> None:
 
     Without a remote the ledger is here: what it still has nobody else can have got meanwhile.
     """
-    if coord.remote is not None or coord.identity is None:
+    if coord.remote is not None or coord.identity is None or is_known_elsewhere(coord):
         return
     lease, now = files.read_lease(coord.files.common, coord.me.agent), coord.clock.now()
     if lease is not None and now >= lease[2] and open_ledger(coord) is not None:
@@ -175,7 +176,7 @@ def remember(coord: Coord, state: State, *, shows: bool | None = None) -> list[G
     `shows` keeps a presence that was set alive, or no longer. `state` is the view, of which only what the ledger has
     can be taken away.
     """
-    if coord.identity is None or coord.head is None or coord.me.agent not in coord.known.state.agents:
+    if coord.actor is None or coord.head is None or coord.me.agent not in coord.known.state.agents:
         return []
     name = f"{files.LEASES}/{coord.me.agent}"
     before = (coord.files.read(name) or b"").decode("ascii", "replace").splitlines()

@@ -24,6 +24,7 @@ from .place import UnplaceableError, submit
 from .records import rotation_proof, seal_operation
 from .remote_ledger import LEDGER_FAMILIES, fetch_and_adopt, remote_of
 from .requests import read_requests
+from .sessions import note_current
 from .sync import sync
 
 SKEW = 60
@@ -125,6 +126,7 @@ def join(coord: Coord) -> bool:
         if coord.me.agent not in coord.known.state.agents:
             raise
         raise name_taken(coord) from None
+    note_current(coord)
     return True
 
 
@@ -134,6 +136,7 @@ def rejoin(coord: Coord) -> None:
     if member is None or member.key != coord.own_signer.key:
         require_membership(coord)
     submit(coord, lambda seq: operation(coord, Rejoin, seq))
+    note_current(coord)
 
 
 def rotate(coord: Coord, new: Signer) -> None:

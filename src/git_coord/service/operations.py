@@ -46,14 +46,21 @@ def require_membership(coord: Coord) -> Member:
     if member.key != coord.own_signer.key:
         raise name_taken(coord)
     if member.session != coord.me.session:
-        raise CoordError(
-            Kind.LOST,
-            f"{agent} is at work in another session ({member.session}): come back as it if that was you, "
-            f"else take a name of your own: git coord init --agent {_free_name(coord)}",
-            next="git coord rejoin",
-            data={"agent": agent, "session": member.session},
-        )
+        raise in_use(coord)
     return member
+
+
+def in_use(coord: Coord) -> CoordError:
+    """Return the error for an agent that is at work in another session."""
+    from .sessions import elsewhere, step  # noqa: PLC0415 - only for who is elsewhere
+
+    found = elsewhere(coord, asks=True)
+    if found is None:
+        return CoordError(Kind.LOST, "the session was another one until now: once more", next="git coord whoami")
+    text = found.words(coord.clock.now())
+    doubt = "go on as it if that was you" if found.is_free else "a worktree needs a name of its own"
+    data = {"agent": found.agent, "session": found.session, "worktree": found.worktree}
+    return CoordError(Kind.LOST, f"{text}: {doubt}", next=step(coord, found, free_name(coord)), data=data)
 
 
 def name_taken(coord: Coord) -> CoordError:
@@ -62,12 +69,13 @@ def name_taken(coord: Coord) -> CoordError:
     return CoordError(
         Kind.LOST,
         f"the name {agent} belongs to another key",
-        next=f"git coord init --agent {_free_name(coord)}",
+        next=f"git coord init --agent {free_name(coord)}",
         data={"agent": agent},
     )
 
 
-def _free_name(coord: Coord) -> str:
+def free_name(coord: Coord) -> str:
+    """Return the agent's name with the first number that nobody has."""
     agent = coord.me.agent
     return next(f"{agent}-{n}" for n in range(2, 10_000) if f"{agent}-{n}" not in coord.known.state.agents)
 

@@ -13,6 +13,7 @@ from .checkout import neighbours
 from .context import Coord
 from .presence import Seen, roster
 from .query import Checked, Picture, check, picture
+from .sessions import elsewhere
 
 GO, WAIT, ASK = "go", "wait", "ask"
 
@@ -45,7 +46,7 @@ def look_around(coord: Coord, items: Sequence[Item], changed: Sequence[Item]) ->
     one, nobody set up here: ask, because whatever a program did next could be wrong. 3. Else go.
     """
     now, everybody = picture(coord), roster(coord)
-    me = coord.identity.agent if coord.identity else None
+    me = coord.actor
     asked = check(coord, items, now)
     foreign = [found for found in check(coord, changed, now) if found.status not in ("free", "mine")]
     shared = neighbours(coord, everybody) if me is not None else []
@@ -82,5 +83,7 @@ def _session(coord: Coord) -> list[Reason]:
     if member is None:
         return [Reason("setup", f"{coord.me.agent} has not joined", None)]
     if member.session != coord.me.session:
-        return [Reason("session", f"{coord.me.agent} is at work in another session", None)]
+        found = elsewhere(coord)
+        assert found is not None
+        return [Reason("session", found.words(coord.clock.now()), None)]
     return []

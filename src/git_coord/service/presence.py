@@ -95,6 +95,22 @@ def beats(coord: Coord, state: State) -> dict[Agent, int]:
     return known | {agent: max(at, known.get(agent, 0)) for agent, at in local_beats(coord, state).items()}
 
 
+def last_seen(coord: Coord, state: State) -> dict[Agent, int]:
+    """Return when each agent was last seen: by its newest heartbeat, whatever that says, or what it did to its claims.
+
+    Nothing that is dated in the future counts.
+    """
+    latest = coord.clock.now() + state.skew
+    found: dict[Agent, int] = {}
+    stamps = [(agent, record.at) for agent, record in records(coord).items()]
+    stamps += local_beats(coord, state).items()
+    stamps += [(claim.holder, claim.renewed) for claim in state.claims.values() if not claim.unattended]
+    for agent, at in stamps:
+        if at <= latest:
+            found[agent] = max(at, found.get(agent, 0))
+    return found
+
+
 def own_record(coord: Coord) -> Presence | None:
     """Return what the agent last showed from this session."""
     record = records(coord).get(coord.me.agent)

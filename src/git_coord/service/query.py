@@ -88,7 +88,7 @@ class Checked:
 def check(coord: Coord, items: Sequence[Item], seen: Picture | None = None) -> list[Checked]:
     """Say for each item who holds it; others' claims count before own ones, as they decide what one may do."""
     now = seen or picture(coord)
-    me = coord.identity.agent if coord.identity else None
+    me = coord.actor
     return [_with_blocks(now.state, _checked(now, item, me)) for item in items]
 
 

@@ -21,10 +21,12 @@ from .endings import endings
 from .gone import kept
 from .leases import Gone
 from .ledger import open_ledger, view
+from .operations import free_name
 from .posts import LIVE, Posted, board
 from .query import Held, Picture, picture
 from .remote_ledger import ROSTER_FAMILIES, fetch_and_adopt
 from .selection import Selection, everything
+from .sessions import elsewhere, step
 from .sync import sync
 
 Pins = Callable[[Selection], Mapping[Nonce, tuple[Oid | None, ...]]]
@@ -56,15 +58,17 @@ class Rejoined:
     is_confirmed: bool
 
 
-def rejoin(coord: Coord, pins: Pins) -> Rejoined:
+def rejoin(coord: Coord, pins: Pins, *, by_force: bool = False) -> Rejoined:
     """Make this session the agent's current one, renew all it holds with the content of now, and show presence.
 
-    Takes and breaks nothing of anybody's. Raises CoordError: ERROR without membership, UNKNOWN when the remote gives
-    no answer (what was published then is pending).
+    Takes and breaks nothing of anybody's. Raises CoordError: ERROR without membership, LOST while another session of
+    the agent lives elsewhere, unless `by_force`, UNKNOWN when the remote gives no answer (what was published then is
+    pending).
     """
     open_ledger(coord)
     if coord.remote is not None:
         fetch_and_adopt(coord, ROSTER_FAMILIES)
+    _refuse_alive(coord, by_force=by_force)
     lost = lost_since_last(coord)
     before = picture(coord)
     membership.rejoin(coord)
@@ -74,6 +78,15 @@ def rejoin(coord: Coord, pins: Pins) -> Rejoined:
     own = [Found(now.held(claim), tuple(risks.get(claim.op, ()))) for claim in now.state.held_by(me)]
     posts = [each for each in board(coord) if each.status in LIVE and (each.agent == me or each.is_for(me))]
     return Rejoined(own, lost, posts, is_confirmed)
+
+
+def _refuse_alive(coord: Coord, *, by_force: bool) -> None:
+    found = elsewhere(coord)
+    if found is None or found.is_free or by_force:
+        return
+    text = f"{found.words(coord.clock.now())}; rejoin would take its place (--force)"
+    data = {"agent": found.agent, "session": found.session, "worktree": found.worktree}
+    raise CoordError(Kind.LOST, text, next=step(coord, found, free_name(coord)), data=data)
 
 
 def _assert_anew(coord: Coord, pins: Pins) -> bool:

@@ -15,6 +15,7 @@ from .context import Coord
 from .gone import note_others
 from .leases import Gone, good_until, remember
 from .ledger import open_ledger, view
+from .sessions import write_sessions
 
 TRIES = 5
 """How often the ledger may move under our eyes; each time somebody else made progress and writes the picture too."""
@@ -39,6 +40,7 @@ def write_snapshot(coord: Coord) -> list[Gone]:
         state, unconfirmed = view(coord)
         stamp = b"".join(b"%s %s\n" % (oid.encode("ascii"), ref.encode()) for ref, oid in sorted(refs.items()))
         items = _items(coord, state, unconfirmed)
+        write_sessions(coord)
         coord.files.write(snapshot.CLAIMS_FILE, snapshot.encode_claims(state.fold.value, stamp, items))
         note_others(coord, coord.known.state)
         return remember(coord, state)
