@@ -19,13 +19,16 @@ from git_coord.domain.announcements import (
     TouchedPath,
     parse_announcement,
 )
+from git_coord.domain.carried import TreeEntry
 from git_coord.domain.ids import Agent, Nonce
 from git_coord.domain.statements import CLAIM_LIMIT, RECORD_LIMIT, to_bytes
 from git_coord.errors import CoordError, Kind
 
 POST = Post("abcd1234", START, "open", "who takes the parser?", Agent("beta"), Nonce("1" * 32))
 TAKE = Post("abcd1235", START, "taken", "", Agent("beta"), None, Taken(Agent("beta"), "ABCD1234"))
-ENTRY = ReceiptEntry(oid_of("1"), oid_of("2"), False, (TouchedPath("a/\udcff", None), TouchedPath("/..", oid_of("3"))))
+THERE = TreeEntry("100755", oid_of("3"))
+TOUCHED = (TouchedPath("a/\udcff", THERE, None), TouchedPath("/..", None, THERE))
+ENTRY = ReceiptEntry(oid_of("1"), oid_of("2"), False, TOUCHED)
 
 
 def presence() -> Presence:
@@ -75,7 +78,7 @@ def test_each_kind_is_read_only_where_it_belongs() -> None:
 
 def test_a_newer_version_is_said_to_be_needed() -> None:
     data = canonical.dumps(json.loads(to_bytes(presence())) | {"v": 1})
-    assert refusal(data, Presence) == "statement version 1 needs a newer git coord (this one reads 2)"
+    assert refusal(data, Presence) == "statement version 1 needs a newer git coord (this one reads 3)"
 
 
 def test_posts_and_commits_are_listed_once() -> None:

@@ -41,11 +41,13 @@ def test_a_merge_that_makes_a_new_version_of_a_claimed_file_is_refused(pair: Pai
     beta.git("add", "a.txt")
     done = commit(beta, "-m", "merged")
     assert_blocked(done, "a.txt")
-    assert beta.run("git", "restore", "--staged", "a.txt").code == 0
-    assert_allowed(commit(beta, "-m", "merged"))
+    ask = "next    git coord post --to alpha 'need a.txt'      "
+    assert f"{ask}(once it is yours: git merge --continue; to give up: git merge --abort)" in done.err.splitlines()
+    assert beta.run("git", "merge", "--abort").code == 0
 
 
-def test_a_clean_merge_with_its_own_change_is_refused_before_it_is_committed(pair: Pair) -> None:
+@pytest.mark.parametrize("extra", ["", "smuggled\n"])
+def test_a_clean_merge_is_nobodys_new_work_unless_something_is_added(pair: Pair, extra: str) -> None:
     beta = pair.beta
     lines = [f"{n}\n" for n in range(20)]
     beta.write("a.txt", "".join(lines))
@@ -53,10 +55,12 @@ def test_a_clean_merge_with_its_own_change_is_refused_before_it_is_committed(pai
     branch_with(beta, "one", a_txt="".join(["first\n", *lines[1:]]))
     branch_with(beta, "two", a_txt="".join([*lines[:-1], "last\n"]))
     beta.git("merge", "-q", "one")
-    done = beta.run("git", "merge", "-q", "--no-edit", "two")
-    assert "  a.txt   alpha #1" in done.err
-    assert done.code != 0
-    assert beta.run("git", "rev-parse", "-q", "--verify", "HEAD^2").code == 1
+    beta.git("merge", "-q", "--no-commit", "two")
+    beta.write("a.txt", (beta.path / "a.txt").read_text() + extra)
+    done = commit(beta, "-a", "-m", "merged")
+    (assert_blocked(done, "a.txt") if extra else assert_allowed(done))
+    beta.git("reset", "-q", "--hard", "HEAD^2" if not extra else "HEAD")
+    assert_allowed(beta.run("git", "merge", "-q", "--no-edit", "one" if not extra else "two"))
 
 
 def test_an_octopus_is_judged_against_every_parent(pair: Pair) -> None:
@@ -128,7 +132,7 @@ def test_the_holder_may_commit_in_its_worktree_while_the_main_one_may_not(pair: 
     tree.coord_json("rejoin", "--force")
     tree.write("a.txt", "mine\n")
     assert_allowed(commit(tree, "-am", "x"))
-    pair.alpha.write("a.txt", "mine\n")
+    pair.alpha.write("a.txt", "mine too\n")
     assert_blocked(commit(pair.alpha, "-am", "x"), "a.txt")
 
 

@@ -81,7 +81,11 @@ def test_many_paths_are_cut_and_everything_is_unstaged() -> None:
         (PLAIN._replace(kind="amend"), "git restore --staged --source=HEAD^ a.txt"),
         (PLAIN._replace(kind="amend", has_parents=False), "git rm --cached a.txt"),
         (PLAIN._replace(kind="first", has_parents=False), "git rm --cached a.txt"),
-        (PLAIN._replace(kind="merge"), "git restore --staged a.txt"),
+        (
+            PLAIN._replace(kind="amend", during="rebase"),
+            "git coord post --to alpha 'need a.txt'      "
+            "(once it is yours: git rebase --continue; to give up: git rebase --abort)",
+        ),
         (PLAIN._replace(prefix="src/"), "git restore --staged :/a.txt"),
     ],
 )

@@ -57,8 +57,10 @@ items = st.one_of(
 stamps = lists(members(name=st.text("ab", min_size=1, max_size=64), value=lines), key=lambda stamp: stamp["name"])
 bases = members(default=st.none() | hashes, head=st.none() | hashes, upstream=st.none() | hashes)
 claimed = lists(items, 1, lambda item: str([item.get(kind) for kind in ("path", "glob", "task", "branch")]))
-touched = st.lists(members(blob=st.none() | hashes, path=paths), max_size=3)
-landed = members(branch=st.none() | lines, commit=hashes, paths=touched, until=st.none() | lines)
+there = st.none() | members(blob=hashes, mode=st.sampled_from(["100644", "100755", "120000", "160000"]))
+touched = st.lists(members(after=there, before=there, path=paths), max_size=3)
+reached = st.lists(members(blob=st.none() | hashes, path=paths), max_size=3)
+landed = members(branch=st.none() | lines, commit=hashes, paths=reached, until=st.none() | lines)
 evidence = members(
     beat=st.none() | times,
     claim=nonces,

@@ -110,7 +110,18 @@ class Target(Exact):
     items: Annotated[list[Position], Field(min_length=1, max_length=5000), no_repetition()] | None
 
 
+class TreeEntry(Exact):
+    blob: Hash
+    mode: Literal["100644", "100755", "120000", "160000"]
+
+
 class TouchedPath(Exact):
+    after: TreeEntry | None
+    before: TreeEntry | None
+    path: Name
+
+
+class LandedPath(Exact):
     blob: Hash | None
     path: Name
 
@@ -118,7 +129,7 @@ class TouchedPath(Exact):
 class Landed(Exact):
     branch: Line | None
     commit: Hash
-    paths: Annotated[list[TouchedPath], Field(max_length=5000)]
+    paths: Annotated[list[LandedPath], Field(max_length=5000)]
     until: Line | None
 
 

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from tests.helpers import Repo, new_repo
 
+from git_coord.domain.carried import TreeEntry
 from git_coord.domain.ids import Oid
+from git_coord.domain.verdict import Delta
 from git_coord.errors import CoordError, Kind
 from git_coord.store.git import Git
 from git_coord.store.userhistory import GitHistory
@@ -32,13 +34,14 @@ def test_commits_come_parents_first_with_blobs_before_and_after(any_repo: Repo) 
     second = any_repo.commit("2", a="2\n", b="b\n")
     any_repo.git("rm", "-q", "a")
     third = any_repo.commit("3")
-    one, two, blob = (any_repo.rev(name) for name in (f"{first}:a", f"{second}:a", f"{second}:b"))
+    names = (f"{first}:a", f"{second}:a", f"{second}:b")
+    one, two, blob = (TreeEntry("100644", Oid(any_repo.rev(name))) for name in names)
     found = history(any_repo).commits([Oid(third)], [])
     assert [(commit.oid, commit.parents) for commit in found] == [(first, ()), (second, (first,)), (third, (second,))]
     assert [commit.changes for commit in found] == [
-        (("a", None, one),),
-        (("a", one, two), ("b", None, blob)),
-        (("a", two, None),),
+        (Delta("a", None, one),),
+        (Delta("a", one, two), Delta("b", None, blob)),
+        (Delta("a", two, None),),
     ]
 
 
@@ -63,6 +66,9 @@ def test_a_merges_own_delta_is_what_differs_from_all_parents(repo: Repo) -> None
     repo.git("merge", "-q", "--no-ff", "--no-commit", "side")
     evil = repo.commit("evil merge", side="changed", extra="x")
     assert paths(repo, clean, evil) == [[], ["extra", "side"]]
+    [found] = history(repo).named([Oid(evil)])
+    sides = [TreeEntry("100644", Oid(repo.rev(f"{name}:side"))) for name in (f"{evil}^2", evil)]
+    assert found.changes[1] == Delta("side", None, sides[1], (sides[0],))
 
 
 def test_both_sides_of_a_rename_count_and_so_does_a_mode(repo: Repo) -> None:
@@ -81,7 +87,7 @@ def test_a_submodule_that_a_tracked_file_hides_is_seen(repo: Repo) -> None:
         repo.git("update-index", "--add", "--cacheinfo", f"160000,{digit * 40},s")
         repo.git("update-ref", "HEAD", repo.git("commit-tree", "-p", "HEAD", "-m", "pointer", repo.git("write-tree")))
     [moved] = history(repo).named([Oid(repo.rev("HEAD"))])
-    assert moved.changes == (("s", "1" * 40, "2" * 40),)
+    assert moved.changes == (Delta("s", *(TreeEntry("160000", Oid(digit * 40)) for digit in "12")),)
 
 
 def test_names_are_whole_whatever_bytes_they_have(repo: Repo) -> None:

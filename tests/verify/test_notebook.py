@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from git_coord.domain.announcements import ReceiptEntry, TouchedPath
+from git_coord.domain.carried import TreeEntry
 from git_coord.domain.ids import Oid
 from git_coord.domain.receipts import (
     END,
@@ -53,17 +54,18 @@ def test_a_receipt_takes_256_commits() -> None:
 
 def test_a_receipt_stays_below_a_mebibyte_whatever_the_names() -> None:
     long = "\u00e9" * 2000  # six bytes each in a statement
-    entries = [ReceiptEntry(Oid(f"{n:040x}"), H, False, (TouchedPath(f"{long}{n}", A),) * 40) for n in range(5)]
+    paths = (TouchedPath(f"{long}{n}", None, TreeEntry("100644", A)) for n in range(5))
+    entries = [ReceiptEntry(Oid(f"{n:040x}"), H, False, (path,) * 40) for n, path in enumerate(paths)]
     parts = list(batches(entries))
     assert [len(part) for part in parts] == [2, 2, 1]
     assert all(len(str(part)) < ROOM for part in parts)
 
 
 def test_paths_beyond_what_a_receipt_may_list_are_left_out() -> None:
-    many = ReceiptEntry(A, H, False, tuple(TouchedPath(f"f{n}", None) for n in range(MAX_PATHS + 9)))
+    many = ReceiptEntry(A, H, False, tuple(TouchedPath(f"f{n}", None, None) for n in range(MAX_PATHS + 9)))
     [[kept]] = batches([many])
     assert kept.paths == many.paths[:MAX_PATHS]
-    long = ReceiptEntry(A, H, False, tuple(TouchedPath("x" * 4000 + str(n), None) for n in range(1000)))
+    long = ReceiptEntry(A, H, False, tuple(TouchedPath("x" * 4000 + str(n), None, None) for n in range(1000)))
     [[cut]] = batches([long])
     assert 200 < len(cut.paths) < 300
 

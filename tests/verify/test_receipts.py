@@ -46,6 +46,10 @@ def entry(repo: Repo, commit: str) -> dict[str, Any]:
     return next(entry for entry in note(repo, commit)["commits"] if entry["commit"] == commit)
 
 
+def there(repo: Repo, name: str) -> dict[str, str]:
+    return {"blob": repo.rev(name), "mode": "100644"}
+
+
 def noted(repo: Repo, ref: str = NOTES) -> set[str]:
     """Return the commits that have a note, as git lists them."""
     listed = repo.run("git", "notes", "--ref", ref, "list").out.splitlines()
@@ -59,7 +63,10 @@ def test_a_receipt_names_commit_head_and_the_blobs_under_ones_claims(stage: Stag
         "bypass": False,
         "commit": commit,
         "head": stage.alpha.rev("refs/coord/claims"),
-        "paths": [{"blob": stage.alpha.rev("HEAD:a.txt"), "path": "a.txt"}],
+        "paths": [
+            {"after": there(stage.alpha, "HEAD:a.txt"), "before": there(stage.alpha, "HEAD^:a.txt"), "path": "a.txt"},
+            {"after": there(stage.alpha, "HEAD:b.txt"), "before": there(stage.alpha, "HEAD^:b.txt"), "path": "b.txt"},
+        ],
     }
     assert lines(stage.alpha) == []
     assert "Notes (coord/alpha):" in stage.alpha.git("log", "-1", "--notes=coord/*")
@@ -83,7 +90,8 @@ def test_a_deletion_is_a_null_blob_and_a_bypass_is_recorded(stage: Stage) -> Non
     deleted = stage.alpha.commit("gone")
     bypassed = stage.beta.with_env(GIT_COORD_BYPASS="1").commit("mine now", **{"a.txt": "b\n"})
     settle(stage.alpha), settle(stage.beta)
-    assert entry(stage.alpha, deleted)["paths"] == [{"blob": None, "path": "a.txt"}]
+    before = there(stage.alpha, f"{deleted}^:a.txt")
+    assert entry(stage.alpha, deleted)["paths"] == [{"after": None, "before": before, "path": "a.txt"}]
     [said] = note(stage.beta, bypassed, "refs/notes/coord/beta")["commits"]
     assert (said["bypass"], said["paths"]) == (True, [])
 
@@ -95,7 +103,7 @@ def test_the_head_is_that_of_the_commit_not_of_the_settling(stage: Stage) -> Non
     succeed(stage.beta, "release", "--all")
     assert settle(stage.beta) in (0, 2)  # the release may have been asked to send them already
     said = {one["commit"]: one for one in note(stage.beta, after, "refs/notes/coord/beta")["commits"]}
-    assert (said[before]["head"], said[before]["paths"]) == (head, [])
+    assert (said[before]["head"], [touched["path"] for touched in said[before]["paths"]]) == (head, ["b.txt"])
     assert [touched["path"] for touched in said[after]["paths"]] == ["b.txt"]
 
 
@@ -142,7 +150,33 @@ def test_a_merge_lists_its_own_delta(stage: Stage) -> None:
     alpha.git("merge", "-q", "--no-commit", "side")
     merge = alpha.commit("merge", **{"a.txt": "evil\n"})
     settle(alpha)
-    assert [touched["path"] for touched in entry(alpha, merge)["paths"]] == ["a.txt"]
+    listed = entry(alpha, merge)["paths"]
+    assert [(one["path"], one["before"]) for one in listed] == [("a.txt", there(alpha, "HEAD^1:a.txt"))]
+
+
+def test_a_merge_in_conflict_lists_the_way_from_each_parent(stage: Stage) -> None:
+    alpha = stage.alpha
+    alpha.git("checkout", "-q", "-b", "side")
+    alpha.commit("side", **{"a.txt": "side\n"})
+    alpha.git("checkout", "-q", "main")
+    alpha.commit("main", **{"a.txt": "main\n"})
+    assert alpha.run("git", "merge", "side").code == 1
+    merge = alpha.commit("merge", **{"a.txt": "both\n"})
+    settle(alpha)
+    listed = entry(alpha, merge)["paths"]
+    assert [one["before"] for one in listed] == [there(alpha, f"HEAD^{n}:a.txt") for n in (1, 2)]
+    assert {one["after"]["blob"] for one in listed} == {alpha.rev("HEAD:a.txt")}
+
+
+def test_what_an_agent_held_is_kept_when_it_commits_it_anew_without(stage: Stage) -> None:
+    """After a rebase the old commit is all that shows under which claim the change was made."""
+    alpha = stage.alpha
+    old = alpha.commit("old", **{"a.txt": "2\n"})
+    succeed(alpha, "release", "--all", "--no-landed")
+    alpha.git("commit", "-q", "--amend", "-m", "new")
+    alpha.git("commit", "-q", "--amend", "-m", "newer")
+    settle(alpha)
+    assert noted(alpha) == {old, alpha.rev("HEAD")}
 
 
 def test_lines_of_others_stay_and_a_line_of_nobody_goes(stage: Stage) -> None:

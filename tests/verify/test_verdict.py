@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from tests.domain.world import World, path
 
 from git_coord.domain.announcements import ReceiptEntry, TouchedPath
+from git_coord.domain.carried import Past, ThreeWay, TreeEntry
 from git_coord.domain.ids import Agent, Oid
 from git_coord.domain.state import LiveClaim, State
 from git_coord.domain.statements import Base
@@ -22,7 +24,7 @@ def oid(number: int) -> Oid:
     return Oid(f"{number:040x}")
 
 
-OLD, NEW, NEWER = oid(0xA1), oid(0xA2), oid(0xA3)
+OLD, NEW, NEWER = (TreeEntry("100644", oid(number)) for number in (0xA1, 0xA2, 0xA3))
 
 
 def commit(number: int, *parents: int, changes: tuple[Delta, ...] | None = None) -> UserCommit:
@@ -31,9 +33,16 @@ def commit(number: int, *parents: int, changes: tuple[Delta, ...] | None = None)
 
 
 def receipt(
-    agent: str, number: int, state: State, *, bypass: bool = False, blob: Oid | None = NEW, seq: int = 1
+    agent: str,
+    number: int,
+    state: State,
+    *,
+    bypass: bool = False,
+    old: TreeEntry | None = OLD,
+    new: TreeEntry | None = NEW,
+    seq: int = 1,
 ) -> Attested:
-    entry = ReceiptEntry(oid(number), HEAD, bypass, (TouchedPath("a.txt", blob),))
+    entry = ReceiptEntry(oid(number), HEAD, bypass, (TouchedPath("a.txt", old, new),))
     return Attested(Agent(agent), entry, state, (seq, 0))
 
 
@@ -136,33 +145,102 @@ def test_ancestry_is_only_known_inside_the_range() -> None:
     assert judge([commit(1)], Evidence(ledger.alphas, {})) == found(Breach.NO_RECEIPT, ledger.claim)
 
 
-def test_a_copy_of_what_the_holder_committed_passes() -> None:
-    squashed = Evidence(LEDGER.alphas, {}, {("a.txt", NEW): [receipt("alpha", 7, LEDGER.alphas)]})
-    assert judge([commit(1)], squashed) == []
-    assert judge([commit(1)], replace(squashed, rules=Rules(needs_claim=lambda _: True))) == []
+class Still:
+    """Means that know no more than they are told: nothing merges, nothing was there before."""
+
+    def __init__(self, merged: TreeEntry | None = None, later: bool = False, past: Past | None = None) -> None:
+        self.clean, self.later, self.before = merged, later, past or Past()
+
+    def merge(self, asked: Sequence[ThreeWay]) -> list[Oid | None]:
+        return [None] * len(asked)
+
+    def merged(self, _commit: UserCommit, delta: Delta) -> tuple[TreeEntry | None, ...]:
+        return delta.olds if self.clean is None else (self.clean,)
+
+    def past(self, _commit: UserCommit, _path: str) -> Past:
+        return self.before
+
+    def granted_later(self, _receipt: Attested, _path: str) -> bool:
+        return self.later
+
+
+def evidence(newest: State, *listed: Attested, means: Still | None = None, rules: Rules = Rules()) -> Evidence:  # noqa: B008
+    return Evidence(newest, {}, {"a.txt": listed}, rules, means or Still())
+
+
+def test_a_copy_of_what_the_holder_committed_passes_whoever_holds_it_now() -> None:
+    for newest in (LEDGER.alphas, LEDGER.released, LEDGER.betas):
+        copied = evidence(newest, receipt("alpha", 7, LEDGER.alphas))
+        assert judge([commit(1)], copied) == []
+        assert judge([commit(1)], replace(copied, rules=Rules(needs_claim=lambda _: True))) == []
+        mine = by_commit(receipt("alpha", 1, LEDGER.betas))
+        assert judge([commit(1)], replace(copied, receipts=mine)) == []
+        assert judge([commit(1)], replace(copied, receipts=mine, means=None)) == found(Breach.HELD_THEN, LEDGER.later)
 
 
 def test_a_copy_of_what_did_not_pass_does_not_pass() -> None:
-    for carrier in (receipt("beta", 7, LEDGER.alphas), receipt("beta", 7, LEDGER.free)):
-        evidence = Evidence(LEDGER.alphas, {}, {("a.txt", NEW): [carrier]})
-        assert judge([commit(1)], evidence) == found(Breach.NO_RECEIPT, LEDGER.claim)
-    bypassed = receipt("alpha", 7, LEDGER.alphas, bypass=True)
-    assert judge([commit(1)], Evidence(LEDGER.alphas, {}, {("a.txt", NEW): [bypassed]})) != []
+    for carrier in (
+        receipt("beta", 7, LEDGER.alphas),
+        receipt("beta", 7, LEDGER.free),
+        receipt("alpha", 7, LEDGER.alphas, bypass=True),
+    ):
+        assert judge([commit(1)], evidence(LEDGER.alphas, carrier)) == found(Breach.NO_RECEIPT, LEDGER.claim)
+
+
+def test_a_change_that_was_nobodys_is_carried_while_nobody_else_holds_it() -> None:
+    free = receipt("alpha", 7, LEDGER.free)
+    assert judge([commit(1)], evidence(LEDGER.alphas, free)) == []
+    assert judge([commit(1)], evidence(LEDGER.betas, free)) == found(Breach.NO_RECEIPT, LEDGER.later)
+    needs = Rules(needs_claim=lambda _: True)
+    assert judge([commit(1)], evidence(LEDGER.alphas, free, rules=needs)) == []
+    assert judge([commit(1)], evidence(LEDGER.free, free, rules=needs)) == found(Breach.UNCLAIMED, None)
 
 
 def test_a_deletion_is_carried_like_any_other_content() -> None:
     deletion = commit(1, changes=(Delta("a.txt", OLD, None),))
-    carried = Evidence(LEDGER.alphas, {}, {("a.txt", None): [receipt("alpha", 7, LEDGER.alphas, blob=None)]})
-    assert judge([deletion], carried) == []
+    assert judge([deletion], evidence(LEDGER.alphas, receipt("alpha", 7, LEDGER.alphas, new=None))) == []
 
 
 def test_going_back_to_what_the_holder_had_replaced_is_a_revert_not_a_copy() -> None:
-    first, second = receipt("alpha", 7, LEDGER.alphas), receipt("alpha", 8, LEDGER.alphas, blob=NEWER, seq=2)
-    carriers = {("a.txt", NEW): [first], ("a.txt", NEWER): [second]}
-    back, forth = Delta("a.txt", NEWER, NEW), Delta("a.txt", NEW, NEWER)
-    evidence = Evidence(LEDGER.alphas, {}, carriers)
-    assert judge([commit(1, changes=(forth,))], evidence) == []
-    assert judge([commit(1, changes=(back,))], evidence) == [Violation(oid(1), back, Breach.NO_RECEIPT, LEDGER.claim)]
+    first = receipt("alpha", 7, LEDGER.alphas)
+    second = receipt("alpha", 8, LEDGER.alphas, old=NEW, new=NEWER, seq=2)
+    both = evidence(LEDGER.alphas, first, second)
+    for old, new in ((OLD, NEW), (NEW, NEWER), (OLD, NEWER)):
+        assert judge([commit(1, changes=(Delta("a.txt", old, new),))], both) == []
+    for old, new in ((NEW, OLD), (NEWER, NEW), (NEWER, OLD)):
+        back = Delta("a.txt", old, new)
+        assert judge([commit(1, changes=(back,))], both) == [Violation(oid(1), back, Breach.NO_RECEIPT, LEDGER.claim)]
+
+
+def test_what_was_done_already_is_not_done_again() -> None:
+    past = Still(past=Past(frozenset({oid(7)}), (OLD, NEW, OLD)))
+    assert judge([commit(1)], evidence(LEDGER.alphas, receipt("alpha", 7, LEDGER.alphas), means=past)) != []
+
+
+def test_a_merge_is_judged_by_what_differs_from_gits_own() -> None:
+    clean, dirty = (commit(1, 2, 3, changes=(Delta("a.txt", OLD, new, (NEWER,)),)) for new in (NEW, None))
+    by_git = evidence(LEDGER.alphas, means=Still(merged=NEW))
+    assert judge([clean], by_git) == []
+    assert [one.kind for one in judge([dirty], by_git)] == [Breach.NO_RECEIPT]
+    removed = receipt("alpha", 7, LEDGER.alphas, old=NEW, new=None)
+    assert judge([dirty], evidence(LEDGER.alphas, removed, means=Still(merged=NEW))) == []
+
+
+def test_a_conflict_resolved_is_carried_from_each_parent_or_not_at_all() -> None:
+    merge = commit(1, 2, 3, changes=(Delta("a.txt", OLD, NEW, (NEWER,)),))
+    ways = [receipt("alpha", 7, LEDGER.alphas, old=old, seq=seq) for seq, old in enumerate((OLD, NEWER))]
+    assert judge([merge], evidence(LEDGER.alphas, *ways)) == []
+    for way in ways:
+        assert [one.kind for one in judge([merge], evidence(LEDGER.alphas, way))] == [Breach.NO_RECEIPT]
+
+
+def test_a_claim_that_was_on_its_way_counts_once_it_is_granted() -> None:
+    mine = Evidence(LEDGER.betas, by_commit(receipt("alpha", 1, LEDGER.free)))
+    assert judge([commit(1)], mine) == found(Breach.HELD_NOW, LEDGER.later)
+    assert judge([commit(1)], replace(mine, means=Still())) == found(Breach.HELD_NOW, LEDGER.later)
+    assert judge([commit(1)], replace(mine, means=Still(later=True))) == []
+    held = Evidence(LEDGER.betas, by_commit(receipt("alpha", 1, LEDGER.betas)), means=Still(later=True))
+    assert judge([commit(1)], held) == found(Breach.HELD_THEN, LEDGER.later)
 
 
 def test_a_receipt_with_an_older_head_than_one_on_an_ancestor_counts_as_none() -> None:

@@ -28,6 +28,7 @@ from git_coord.store.worktree import Worktree
 from .configured import open_remote, remote_name, settings
 
 if TYPE_CHECKING:
+    from git_coord.domain.verdict import Delta
     from git_coord.service.commits import UserHistory
     from git_coord.service.landing import Branches
     from git_coord.service.leases import Gone
@@ -101,6 +102,12 @@ class App:
         from git_coord.store.userhistory import GitHistory
 
         return GitHistory(self.git, self.remote_name)
+
+    def deltas(self, raw: bytes) -> list[Delta]:
+        """Read what git's `--raw -z` says of two trees, or of one and the index."""
+        from git_coord.store.userhistory import deltas
+
+        return deltas(raw)
 
     def branches(self) -> Branches:
         """Return the user's branches, as they are here."""

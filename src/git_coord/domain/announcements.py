@@ -8,6 +8,7 @@ from git_coord.errors import CoordError, Kind
 from git_coord.lean import NamedTuple, frozen
 
 from . import fields
+from .carried import MODES, TreeEntry
 from .envelope import CLAIM_LIMIT, Statement, build, load_object
 from .fields import Field, many, optional, record, unique
 from .ids import Agent, Nonce, Oid
@@ -41,10 +42,11 @@ class Post(NamedTuple):
 
 
 class TouchedPath(NamedTuple):
-    """A path that a commit changed under its agent's claim, and the blob it left there (None: deleted)."""
+    """A path that a commit changed and nobody else held, with what was there before and after (None: nothing)."""
 
     path: str
-    blob: Oid | None
+    before: TreeEntry | None
+    after: TreeEntry | None
 
 
 class ReceiptEntry(NamedTuple):
@@ -119,13 +121,14 @@ class Posts(Announcement):
     posts: tuple[Post, ...]
 
 
+_THERE = optional(record(TreeEntry, {"blob": fields.oid, "mode": fields.one_of(*MODES)}))
 _RECEIPT = record(
     ReceiptEntry,
     {
         "bypass": fields.boolean(),
         "commit": fields.oid,
         "head": fields.oid,
-        "paths": many(record(TouchedPath, {"blob": optional(fields.oid), "path": fields.path}), 0, 5000),
+        "paths": many(record(TouchedPath, {"after": _THERE, "before": _THERE, "path": fields.path}), 0, 5000),
     },
 )
 

@@ -15,8 +15,9 @@ MAX_PATHS = 5000
 ROOM = CLAIM_LIMIT - 16 * 1024
 """Bytes of one receipt for its entries; the rest is for the envelope and the signature."""
 ENTRY_BYTES = 320
-PATH_BYTES = 96
-"""What an entry and a path take beside names: ids of either hash, keys and punctuation."""
+PATH_BYTES = 32
+THERE_BYTES = 28
+"""What an entry, a path and what is there take beside names and ids: keys and punctuation."""
 FLAT = 256
 """Notes that lie in one folder; with more, folders by the first two digits, as git itself begins to fan out."""
 END = b"-----END SSH SIGNATURE-----\n"
@@ -83,6 +84,7 @@ def _fitted(entry: ReceiptEntry) -> tuple[ReceiptEntry, int]:
     kept: list[TouchedPath] = []
     for touched in entry.paths[:MAX_PATHS]:
         more = len(canonical.dumps(fields.path.write(touched.path))) + PATH_BYTES
+        more += sum(THERE_BYTES + len(there.blob) for there in (touched.before, touched.after) if there)
         if size + more > ROOM:
             break
         size += more

@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Protocol
 
 from git_coord.lean import NamedTuple
 
 from .announcements import ReceiptEntry
+from .carried import Past, Step, ThreeWay, TreeEntry, is_carried, still_open
+from .holding import covering, may_edit
 from .ids import Agent, Oid
-from .items import Intent, Item, ItemKind
+from .items import Item
 from .state import LiveClaim, State
 
 
@@ -33,11 +36,20 @@ class Breach(Enum):
 
 
 class Delta(NamedTuple):
-    """A path that a commit changed, with the blob before and after; None is "not there"."""
+    """A path that a commit changed, with what was there before and after; None is "not there".
+
+    For a merge `old` is what its first parent has, and `others` what the other parents have.
+    """
 
     path: str
-    old: Oid | None
-    new: Oid | None
+    old: TreeEntry | None
+    new: TreeEntry | None
+    others: tuple[TreeEntry | None, ...] = ()
+
+    @property
+    def olds(self) -> tuple[TreeEntry | None, ...]:
+        """What each parent has there."""
+        return (self.old, *self.others)
 
 
 class UserCommit(NamedTuple):
@@ -78,18 +90,34 @@ class Rules:
     needs_claim: Callable[[str], bool] = _never
 
 
-Content = tuple[str, "Oid | None"]
-"""A path and what lies there."""
+class Means(Protocol):
+    """What only the user's history can answer; asked for nothing but what would else be a violation."""
+
+    def merge(self, asked: Sequence[ThreeWay]) -> Sequence[Oid | None]:
+        """Return what git's own clean merge makes of blobs, None for a conflict."""
+
+    def merged(self, commit: UserCommit, delta: Delta) -> tuple[TreeEntry | None, ...]:
+        """Return what git's own clean merge of a merge's parents has at a path; in a conflict what each parent has."""
+
+    def past(self, commit: UserCommit, path: str) -> Past:
+        """Return the history of a path before a commit, as far as it is here."""
+
+    def granted_later(self, receipt: Attested, path: str) -> bool:
+        """Tell whether a claim of the path by the receipt's author was on its way then, and granted to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What commits are judged by: the newest verified state, receipts by commit, and receipts by what they carry."""
+    """What commits are judged by: the newest verified state, receipts by commit, and receipts by the paths they list.
+
+    Without `means` nothing is carried: what such a judgement lets pass, passes.
+    """
 
     newest: State
     receipts: Mapping[Oid, Sequence[Attested]]
-    carriers: Mapping[Content, Sequence[Attested]] = field(default_factory=dict)
+    listed: Mapping[str, Sequence[Attested]] = field(default_factory=dict)
     rules: Rules = Rules()
+    means: Means | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,17 +140,12 @@ def judge(commits: Sequence[UserCommit], evidence: Evidence) -> list[Violation]:
 
     For each path that is not exempt: 1. A receipt by X at head H, where X held it for edit: passes. 2. A receipt at
     H, where another held it against X: a violation, even if released since. 3. Else a foreign claim that is live at
-    the newest head is one, unless the claim's base contains the commit, or what the commit leaves at the path is
-    carried by a commit whose own receipt passes. 4. A bypass that a receipt records is one wherever 1 does not hold.
-    5. So is a path that the rules want claimed.
+    the newest head is one, unless the claim's base contains the commit. 4. A bypass that a receipt records is one
+    wherever 1 does not hold. 5. So is a path that the rules want claimed. 6. None of them is one when the change is
+    carried work: of a merge commit what git's own clean merge makes, else receipted changes applied as git would.
     """
     court = _Court(commits, evidence)
     return [found for commit in commits for delta in commit.changes if (found := court.verdict(commit, delta))]
-
-
-def may_be_carried(violation: Violation) -> bool:
-    """Tell whether a receipt for other commits could still excuse the violation: then it is worth looking for one."""
-    return violation.kind in (Breach.NO_RECEIPT, Breach.HELD_NOW, Breach.UNCLAIMED)
 
 
 class _Court:
@@ -150,12 +173,14 @@ class _Court:
             kind = Breach.HELD_NOW if receipts else Breach.NO_RECEIPT  # 3
         elif self._evidence.rules.needs_claim(path) and not self._is_claimed(delta, receipts):
             kind = Breach.UNCLAIMED  # 5
-        return None if kind is None else Violation(commit.oid, delta, kind, now)
+        if kind is None or self._is_carried(commit, delta):  # 6
+            return None
+        return Violation(commit.oid, delta, kind, now)
 
     def _passes(self, receipt: Attested, path: str) -> bool:
         """Tell whether its author held the path for edit when it was made, and nobody else anything against that."""
         covering = self._cover(receipt.state, path)
-        own = any(_may_edit(item, path) for claim, item in covering if claim.holder == receipt.agent)
+        own = any(may_edit(item, path) for claim, item in covering if claim.holder == receipt.agent)
         return own and all(claim.holder == receipt.agent for claim, _ in covering)
 
     def _against(self, state: State, path: str, authors: set[Agent]) -> Iterator[LiveClaim]:
@@ -163,8 +188,7 @@ class _Court:
 
     def _live_against(self, commit: UserCommit, delta: Delta, authors: set[Agent]) -> LiveClaim | None:
         claims = self._against(self._evidence.newest, delta.path, authors)
-        found = next((claim for claim in claims if not self._is_known_to(claim, commit.oid)), None)
-        return None if found is None or self._is_carried(delta) else found
+        return next((claim for claim in claims if not self._is_known_to(claim, commit.oid)), None)
 
     def _is_known_to(self, claim: LiveClaim, commit: Oid) -> bool:
         """Tell whether the claimer had the commit when it claimed."""
@@ -182,54 +206,64 @@ class _Court:
             self._below[tip] = found
         return self._below[tip]
 
-    def _is_carried(self, delta: Delta) -> bool:
-        """Tell whether what lies there now was made by a commit that passes: squashed, rebased or merged by a host.
+    def _is_carried(self, commit: UserCommit, delta: Delta) -> bool:
+        """Tell whether the change is nobody's new work: squashed, rebased or merged as git does it by itself."""
+        means = self._evidence.means
+        if means is None:
+            return False
+        if any(means.granted_later(receipt, delta.path) for receipt in self._free_then(commit, delta)):
+            return True
+        befores = means.merged(commit, delta) if len(commit.parents) > 1 else (delta.old,)
+        if befores == (delta.new,):
+            return True
+        steps = self._steps(delta.path)
+        steps = still_open(steps, means.past(commit, delta.path)) if steps else []
+        return bool(steps) and all(is_carried(before, delta.new, steps, means.merge) for before in befores)
 
-        Going back to what the same agent's later receipt replaced is no such thing: that is a revert.
-        """
-        made = self._last_orders((delta.path, delta.new))
-        replaced = self._last_orders((delta.path, delta.old))
-        return any(order >= replaced.get(agent, order) for agent, order in made.items())
+    def _free_then(self, commit: UserCommit, delta: Delta) -> Iterator[Attested]:
+        receipts = self._counting[commit.oid]
+        return (r for r in receipts if not r.entry.bypass and not self._cover(r.state, delta.path))
 
-    def _last_orders(self, content: Content) -> dict[Agent, tuple[int, int]]:
-        last: dict[Agent, tuple[int, int]] = {}
-        for receipt in self._evidence.carriers.get(content, ()):
-            if self._counts(receipt) and not receipt.entry.bypass and self._passes(receipt, content[0]):
-                last[receipt.agent] = max(receipt.order, last.get(receipt.agent, receipt.order))
-        return last
+    def _steps(self, path: str) -> list[Step]:
+        """Return the changes at a path that receipts list and that may be carried on: those that pass themselves."""
+        return [
+            Step(touched.before, touched.after, receipt.agent, (receipt.position, *receipt.order), receipt.entry.commit)
+            for receipt in self._evidence.listed.get(path, ())
+            if not receipt.entry.bypass and self._counts(receipt) and self._vouches(receipt, path)
+            for touched in receipt.entry.paths
+            if touched.path == path
+        ]
+
+    def _vouches(self, receipt: Attested, path: str) -> bool:
+        """Tell whether its author held the path, or nobody did and nobody else does by now."""
+        if self._passes(receipt, path):
+            return True
+        means = self._evidence.means
+        if self._cover(receipt.state, path):
+            return False
+        if means is not None and means.granted_later(receipt, path):
+            return True
+        now = self._cover(self._evidence.newest, path)
+        own = any(may_edit(item, path) for claim, item in now if claim.holder == receipt.agent)
+        return all(claim.holder == receipt.agent for claim, _ in now) and (
+            own or not self._evidence.rules.needs_claim(path)
+        )
 
     def _counts(self, receipt: Attested) -> bool:
         inside = self._counting.get(receipt.entry.commit)
         return inside is None or any((r.agent, r.order) == (receipt.agent, receipt.order) for r in inside)
 
     def _is_claimed(self, delta: Delta, receipts: Sequence[Attested]) -> bool:
-        """Tell whether an author holds it by now (a claim placed late), or a carrier of the content did."""
+        """Tell whether an author holds it by now: a claim placed late."""
         now = self._cover(self._evidence.newest, delta.path)
-        holders = {claim.holder for claim, item in now if _may_edit(item, delta.path)}
-        return any(receipt.agent in holders for receipt in receipts) or self._is_carried(delta)
+        holders = {claim.holder for claim, item in now if may_edit(item, delta.path)}
+        return any(receipt.agent in holders for receipt in receipts)
 
     def _cover(self, state: State, path: str) -> list[tuple[LiveClaim, Item]]:
         key = (id(state), path)
         if key not in self._covering:
             self._covering[key] = covering(state, path)
         return self._covering[key]
-
-
-def covering(state: State, path: str) -> list[tuple[LiveClaim, Item]]:
-    """Return every live claim, with its item, whose business a file at this path is."""
-    found = state.index.covering(path)
-    return [(state.claims[nonce], state.claims[nonce].items[position]) for nonce, position in found]
-
-
-def holds(state: State, agent: Agent, path: str) -> bool:
-    """Tell whether the agent holds the path for edit."""
-    return any(claim.holder == agent and _may_edit(item, path) for claim, item in covering(state, path))
-
-
-def _may_edit(item: Item, path: str) -> bool:
-    """Tell whether an item that meets the path is an edit of it, and not only of something below it."""
-    is_below = item.kind is ItemKind.PATH and item.name.count("/") > path.count("/")
-    return item.intent is Intent.EDIT and not is_below
 
 
 def counting(

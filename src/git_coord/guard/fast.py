@@ -11,6 +11,12 @@ MODES = ("block", "warn", "off")
 PROBE = "GIT_COORD_PROBE"
 PROBE_ANSWER = "git-coord hook fires: "
 RULES_FILE = ".coord.toml"
+UNDERWAY = {
+    "rebase": ("rebase-merge", "rebase-apply"),
+    "cherry-pick": ("CHERRY_PICK_HEAD",),
+    "revert": ("REVERT_HEAD",),
+    "merge": ("MERGE_HEAD",),
+}
 SETTINGS = r"^coord\.(repo|agent|agentworktree|mode)$"
 
 
@@ -61,6 +67,14 @@ def concerns(hook: str, args: list[str], git_dir: str) -> bool:
     return args[1:3] == ["commit", "HEAD"] and not any(
         os.path.isdir(os.path.join(git_dir, name)) for name in ("rebase-merge", "rebase-apply")
     )
+
+
+def underway(git_dir: str) -> str | None:
+    """Return the command of git that is in the middle of something, which a refused commit leaves it in."""
+    for command, names in UNDERWAY.items():
+        if any(os.path.exists(os.path.join(git_dir, name)) for name in names):
+            return command
+    return None
 
 
 def is_allowed(hook: str, args: list[str], settings: dict[str, str] | None) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from git_coord.domain.ids import Agent
 from git_coord.domain.items import Item
@@ -30,6 +30,11 @@ class Judgement:
     """Paths for which the team wants a claim, and this agent has none."""
     lapsed: tuple[Obstacle, ...]
     """Paths under an own claim that this clone cannot vouch for any more: somebody may have it by now."""
+
+    def only(self, paths: Collection[str]) -> Judgement:
+        """Return the same with nothing in the way but at these paths."""
+        claimed = tuple(one for one in self.claimed if one.path in paths)
+        return replace(self, claimed=claimed, unclaimed=tuple(path for path in self.unclaimed if path in paths))
 
     @property
     def is_free(self) -> bool:

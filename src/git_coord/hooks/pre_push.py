@@ -220,10 +220,11 @@ def _judged(app: App, commits: Sequence[UserCommit], *, asks: bool) -> list[Viol
 
     settle(app.coord, app.history, asks=asks)
     team = _team(app)
-    found = judged(app.coord, commits, team)
+    history = app.history()
+    found = judged(app.coord, history, commits, team, fetches=asks)
     if mine := _vouched(app, found):
         settle(app.coord, app.history, mine, asks=False)
-        found = judged(app.coord, commits, team)
+        found = judged(app.coord, history, commits, team, fetches=asks)
     return found
 
 

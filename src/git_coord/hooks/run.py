@@ -109,13 +109,13 @@ def _judge_commit(hook: str, args: list[str], warns: bool) -> int:
         paths = [path.decode("utf-8", "surrogateescape") for path in changes.paths()]
     except GitFailed as failed:
         raise CoordError(Kind.ERROR, f"cannot read what is to be committed: {failed}", next="git fsck") from None
-    judged, gone = _judged(app, paths)
-    status = _tell(app, judged, gone, _commit(changes), warns)
+    judged, gone = _judged(app, changes, paths)
+    status = _tell(app, judged, gone, _commit(app, changes), warns)
     _live_on(app, is_over=bool(judged.lapsed))
     return status
 
 
-def _judged(app: App, paths: list[str]) -> tuple[Judgement, list[Gone]]:
+def _judged(app: App, changes: Changes, paths: list[str]) -> tuple[Judgement, list[Gone]]:
     """Return what is to be said, and the claims on any of the paths that were taken from the agent."""
     from git_coord.service.ledger import open_ledger
     from git_coord.service.query import picture
@@ -135,7 +135,13 @@ def _judged(app: App, paths: list[str]) -> tuple[Judgement, list[Gone]]:
         write_snapshot(app.coord)
         write_policy(app.coord.files, team, stamped, now.state.fold)
     me = app.coord.actor
-    return judge(now, team, me, paths), taken(app, now.state, paths)
+    judged, gone = judge(now, team, me, paths), taken(app, now.state, paths)
+    if judged.is_free:
+        return judged, gone
+    from .new_work import new_work
+
+    in_the_way = [*(one.path for one in judged.claimed), *judged.unclaimed]
+    return judged.only(new_work(app, changes, now, team, in_the_way)), gone
 
 
 def _live_on(app: App, *, is_over: bool) -> None:
@@ -147,11 +153,12 @@ def _live_on(app: App, *, is_over: bool) -> None:
             beats.beat(app.coord.files.common, app.coord.me.agent, app.coord.clock.now())
 
 
-def _commit(changes: Changes) -> Commit:
+def _commit(app: App, changes: Changes) -> Commit:
     from .words import Commit
 
     index = os.path.basename(os.environ.get("GIT_INDEX_FILE", "index"))
-    return Commit(changes.kind, bool(changes.parents), index, os.environ.get("GIT_PREFIX", ""))
+    during = fast.underway(app.location.git_dir)
+    return Commit(changes.kind, bool(changes.parents), index, os.environ.get("GIT_PREFIX", ""), during)
 
 
 def _tell(app: App, judged: Judgement, gone: list[Gone], commit: Commit, warns: bool) -> int:

@@ -25,12 +25,16 @@ _PLAIN = re.compile(r"[A-Za-z0-9_./@+,%-]+")
 
 
 class Commit(NamedTuple):
-    """What is known of the commit: `kind` as in guard.changes; how its index is called; where the user stands."""
+    """What is known of the commit: `kind` as in guard.changes; how its index is called; where the user stands.
+
+    `during` is the command of git in the middle of which it is made, None for none.
+    """
 
     kind: str
     has_parents: bool
     index_file: str
     prefix: str
+    during: str | None = None
 
 
 def refusal(
@@ -140,7 +144,13 @@ def _clock(stamp: int, now: int) -> str:
 
 
 def _step(claimed: Sequence[Obstacle], commit: Commit) -> str:
-    """Return what takes the paths out of the commit and leaves the files as they are."""
+    """Return what takes the paths out of the commit and leaves the files as they are.
+
+    In the middle of a rebase, a merge and the like that would throw away work of those who made it.
+    """
+    if commit.during:
+        ask = f"git coord post --to {claimed[0].held.claim.holder} {_quoted(f'need {claimed[0].path}')}"
+        return f"{ask}      (once it is yours: git {commit.during} --continue; to give up: git {commit.during} --abort)"
     specs = " ".join(_pathspec(one.path, commit.prefix) for one in claimed) if len(claimed) <= MOST_ROWS else ":/"
     if commit.index_file.startswith("next-index"):
         # `git commit -- PATHS` names what it wants: the index itself has nothing to take back.

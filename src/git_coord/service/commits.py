@@ -5,9 +5,32 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
+from git_coord.domain.carried import Past, ThreeWay, TreeEntry
 from git_coord.domain.ids import Oid
 from git_coord.domain.verdict import UserCommit
 from git_coord.store import refnames
+
+
+class Merges(Protocol):
+    """Git's own merges and the history of paths, read only."""
+
+    def lacking(self, blobs: Collection[Oid]) -> list[Oid]:
+        """Return which of these objects are not in this clone."""
+
+    def blobs(self, asked: Sequence[ThreeWay]) -> list[Oid | None]:
+        """Return what the clean merges of these blobs are, None for one in conflict, binary, or not here."""
+
+    def merged(self, parents: Sequence[Oid], paths: Sequence[str]) -> dict[str, TreeEntry | None] | None:
+        """Return what git's merge of commits has at paths, without those in conflict; None if it cannot merge."""
+
+    def changed_by_both(self, parents: Sequence[Oid]) -> set[Oid]:
+        """Return the blobs whose content a merge of these commits has to look at."""
+
+    def cut_off(self, parents: Sequence[Oid]) -> bool:
+        """Tell whether a shallow clone ends before the parents of a merge meet."""
+
+    def past(self, tips: Sequence[Oid], paths: Sequence[str]) -> dict[str, Past]:
+        """Return the history of paths up to these commits, the newest part of it."""
 
 
 class UserHistory(Protocol):
@@ -36,6 +59,9 @@ class UserHistory(Protocol):
 
         None when there is no remote or it has none. Raises CoordError(UNKNOWN) without an answer.
         """
+
+    def merges(self) -> Merges:
+        """Return git's own merges of what is here."""
 
 
 def is_ours(ref: str, prefix: str | None) -> bool:

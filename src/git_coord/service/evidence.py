@@ -7,13 +7,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from git_coord.crypto.record import open_record
+from git_coord.domain import canonical, fields
 from git_coord.domain.announcements import Receipt, parse_announcement
 from git_coord.domain.chain import Head
 from git_coord.domain.ids import Agent, KeyText, Oid
 from git_coord.domain.merkle import TREE_MODE, parse_tree
 from git_coord.domain.receipts import noted_commit, records_in
 from git_coord.domain.state import State
-from git_coord.domain.verdict import Attested, Content
+from git_coord.domain.verdict import Attested
 from git_coord.errors import CoordError, Kind
 from git_coord.store import refnames
 from git_coord.store.refnames import Family
@@ -25,6 +26,7 @@ NOTE_LIMIT = 4 * Receipt.LIMIT
 """Bytes of a note, at most: a record and the words somebody put around it."""
 WALKED = 100
 """Ledger commits that are walked to the next head asked for; beyond that its tree is read instead."""
+_PATHS = re.compile(rb'"path":("(?:[^"\\]|\\.)*"|\{[^}]*\})')
 _HEADS = re.compile(rb'"head":"([0-9a-f]{40,64})"')
 
 
@@ -57,13 +59,13 @@ class Notes:
                     found.setdefault(commit, []).append(signed)
         return found
 
-    def carrying(self, contents: Collection[Content]) -> list[Signed]:
-        """Return the believed receipts that list any of these paths with this blob."""
+    def listing(self, paths: Collection[str]) -> list[Signed]:
+        """Return the believed receipts that list any of these paths."""
         self._load({blob for _, _, blob in self.rows})
-        needles = {f'"blob":"{blob}"'.encode() if blob else b'"blob":null' for _, blob in contents}
+        needles = {canonical.dumps(fields.path.write(path)) for path in paths}
         found: dict[bytes, Signed] = {}
         for agent, blob in sorted({(agent, blob) for agent, _, blob in self.rows}):
-            likely = [record for record in self._raw[blob] if any(needle in record for needle in needles)]
+            likely = [record for record in self._raw[blob] if not needles.isdisjoint(_PATHS.findall(record))]
             found |= {record: signed for record in likely for signed in self._opened(agent, [record])}
         return list(found.values())
 

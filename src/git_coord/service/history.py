@@ -33,7 +33,7 @@ class Event(NamedTuple):
 def recent(coord: Coord, count: int) -> list[Event]:
     """Return the newest operations of the verified ledger, the newest first."""
     events: list[Event] = []
-    for oid, op, line in _placed(coord, lineage(coord.store, coord.known.oid, None)[::-1][:count]):
+    for oid, op, line in placed(coord, lineage(coord.store, coord.known.oid, None)[::-1][:count]):
         why = op.get("reason") or None
         events.append(Event(oid, parse_stamp(op["at"]), Agent(op["agent"]), op["kind"], line, why))
         if len(events) == count:
@@ -44,10 +44,10 @@ def recent(coord: Coord, count: int) -> list[Event]:
 def done_since(coord: Coord, since: Oid | None) -> list[dict[str, Any]]:
     """Return the statements placed after a ledger commit (None: ever) that were not refused, the newest first."""
     commits = lineage(coord.store, coord.known.oid, since)[::-1]
-    return [op for _, op, line in _placed(coord, commits) if not line.startswith(f"{op['agent']} is refused ")]
+    return [op for _, op, line in placed(coord, commits) if not line.startswith(f"{op['agent']} is refused ")]
 
 
-def _placed(coord: Coord, commits: Sequence[Oid]) -> Iterator[tuple[Oid, dict[str, Any], str]]:
+def placed(coord: Coord, commits: Sequence[Oid]) -> Iterator[tuple[Oid, dict[str, Any], str]]:
     """Yield commit, statement and line of what these commits placed, each one's last first."""
     contents = coord.store.read([spec for oid in commits for spec in (oid, f"{oid}:{OPERATIONS}")])
     width = 20 if coord.store.algorithm == "sha1" else 32

@@ -13,14 +13,13 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from git_coord.crypto.record import seal
-from git_coord.domain.announcements import Receipt, ReceiptEntry, TouchedPath
+from git_coord.domain.announcements import Receipt, ReceiptEntry
 from git_coord.domain.canonical import MAX_INTEGER
 from git_coord.domain.chain import AUTHOR
 from git_coord.domain.ids import Agent, Oid
 from git_coord.domain.merkle import GitObject, Tree, hash_object
-from git_coord.domain.receipts import Noted, batches, made, note_paths, noted_commit, parse_line, records_in
+from git_coord.domain.receipts import Noted, batches, note_paths, noted_commit, parse_line, records_in
 from git_coord.domain.statements import to_bytes
-from git_coord.domain.verdict import holds
 from git_coord.errors import CoordError, Kind
 from git_coord.store import refnames
 from git_coord.store.interface import ABSENT, PushedRef, PushStatus, RefUpdate, Swap
@@ -28,9 +27,9 @@ from git_coord.store.refnames import Family
 
 from .commits import UserHistory
 from .context import Coord
-from .evidence import NOTE_LIMIT, open_receipt, states_at, tree_files
+from .evidence import NOTE_LIMIT, open_receipt, tree_files
 from .ledger import open_ledger
-from .lineage import lineage
+from .receipt_entries import entries_of
 from .remote_ledger import own_updates
 from .retry import attempts
 
@@ -49,7 +48,7 @@ def settle(coord: Coord, history: Callable[[], UserHistory], also: Collection[Oi
     the remote for those that other clones of the agent pushed. Does nothing without an agent that can sign.
     Raises CoordError(UNTRUSTED) for a bad ledger, CoordError(ERROR) when the notes ref stays locked.
     """
-    names = _waiting(coord)
+    names = waiting(coord)
     if not (names or also) or coord.identity is None or coord.signer is None or open_ledger(coord) is None:
         return 0
     member = coord.known.state.agents.get(coord.me.agent)
@@ -62,7 +61,7 @@ def settle(coord: Coord, history: Callable[[], UserHistory], also: Collection[Oi
     return count + sum(_settle_file(coord, history, name) for name in names)
 
 
-def _waiting(coord: Coord) -> list[str]:
+def waiting(coord: Coord) -> list[str]:
     """Return the files with lines: one look at a small folder, which is all that most calls cost."""
     try:
         names = os.listdir(coord.files.common)
@@ -107,23 +106,8 @@ def _settle_lines(coord: Coord, history: Callable[[], UserHistory], lines: Seque
 
 def _attach(coord: Coord, history: UserHistory, lines: Sequence[Noted]) -> int:
     """Make receipts of the commits that are still there, and put them into the agent's notes."""
-    gone = history.unreachable({line.old for line in lines if line.old})
-    wanted = {oid: facts for oid, facts in made(lines).items() if oid not in gone}
-    entries = _entries(coord, history, wanted)
-    return append(coord, entries) if entries else 0
-
-
-def _entries(coord: Coord, history: UserHistory, wanted: dict[Oid, tuple[Oid, bool]]) -> list[ReceiptEntry]:
-    known, me = coord.known, coord.me.agent
-    states = states_at(coord, {head for head, _ in wanted.values()}, lambda: lineage(coord.store, known.oid, None))
-    entries = []
-    for commit in history.named(list(wanted)):
-        head, bypass = wanted[commit.oid]
-        state = states.get(head)
-        if state is not None:  # else a head that the ledger has lost: such a receipt would count as none
-            touched = [TouchedPath(d.path, d.new) for d in commit.changes if holds(state, me, d.path)]
-            entries.append(ReceiptEntry(commit.oid, head, bypass, tuple(touched)))
-    return entries
+    found = [one.entry for one in entries_of(coord, history, lines, coord.me.agent)]
+    return append(coord, found) if found else 0
 
 
 @dataclass(frozen=True, slots=True)

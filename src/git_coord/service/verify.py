@@ -8,7 +8,7 @@ from functools import cache
 
 from git_coord.domain.ids import Oid, is_oid
 from git_coord.domain.team import NO_RULES, Reach, Team
-from git_coord.domain.verdict import Attested, Content, Evidence, Rules, UserCommit, Violation, judge, may_be_carried
+from git_coord.domain.verdict import Attested, Evidence, Rules, UserCommit, Violation, judge
 from git_coord.errors import CoordError, Kind
 from git_coord.store import refnames
 from git_coord.store.interface import Remote
@@ -17,6 +17,7 @@ from git_coord.store.refnames import Family
 from .commits import UserHistory
 from .context import Coord
 from .evidence import Notes, attested, read_notes
+from .judge.means import GitMeans
 from .ledger import open_ledger
 from .lineage import kept_since, lineage
 from .remote_ledger import fetch_and_adopt
@@ -64,13 +65,23 @@ def verify(coord: Coord, history: UserHistory, asked: str | None, *, is_local: b
     if is_new:
         ledger = lineage(coord.store, coord.known.oid, None)
         notes.check_anchors(ledger, kept_since(coord.store, ledger))
-    return Verified(len(commits), tuple(judged(coord, commits, team, notes)), picture_age(coord))
+    found = judged(coord, history, commits, team, notes, fetches=not is_local)
+    return Verified(len(commits), tuple(found), picture_age(coord))
 
 
-def judged(coord: Coord, commits: Sequence[UserCommit], team: Team, notes: Notes | None = None) -> list[Violation]:
+def judged(
+    coord: Coord,
+    history: UserHistory,
+    commits: Sequence[UserCommit],
+    team: Team,
+    notes: Notes | None = None,
+    *,
+    fetches: bool,
+) -> list[Violation]:
     """Return what of these commits, listed parents first, goes against the claims this clone knows of.
 
-    Receipts for other commits are only looked through when something is left that they might excuse.
+    Receipts for other commits, and git's merges, are only looked at when something is left that they might excuse;
+    what is not here for that is fetched when `fetches` is set.
     """
     notes = notes or read_notes(coord)
     head = coord.known
@@ -79,32 +90,28 @@ def judged(coord: Coord, commits: Sequence[UserCommit], team: Team, notes: Notes
     named = [signed for found in notes.naming(own).values() for signed in found]
     evidence = Evidence(head.state, attested(coord, named, chain, own), rules=_rules(coord, team))
     found = judge(commits, evidence)
-    contents = {content for one in found if may_be_carried(one) for content in _contents(one)}
-    if not contents:
+    if not found:
         return found
-    return judge(commits, replace(evidence, carriers=_carriers(coord, notes, contents, chain)))
+    paths = {one.path for one in found}
+    means = GitMeans(coord, history.merges(), chain, paths, fetches=fetches)
+    return judge(commits, replace(evidence, listed=listed(coord, notes, paths, chain), means=means))
 
 
-def _contents(violation: Violation) -> tuple[Content, Content]:
-    return (violation.path, violation.delta.new), (violation.path, violation.delta.old)
-
-
-def _carriers(
-    coord: Coord, notes: Notes, contents: set[Content], chain: Callable[[], list[Oid]]
-) -> dict[Content, list[Attested]]:
-    signed = notes.carrying(contents)
+def listed(coord: Coord, notes: Notes, paths: set[str], chain: Callable[[], list[Oid]]) -> dict[str, list[Attested]]:
+    """Return the receipts that list any of these paths, by path."""
+    signed = notes.listing(paths)
     likely = {
         entry.commit
         for one in signed
         for entry in one.receipt.commits
-        if any((touched.path, touched.blob) in contents for touched in entry.paths)
+        if any(touched.path in paths for touched in entry.paths)
     }
-    found: dict[Content, list[Attested]] = {}
+    found: dict[str, list[Attested]] = {}
     for entries in attested(coord, signed, chain, likely).values():
         for one in entries:
-            for touched in one.entry.paths:
-                found.setdefault((touched.path, touched.blob), []).append(one)
-    return {content: entries for content, entries in found.items() if content in contents}
+            for path in {touched.path for touched in one.entry.paths} & paths:
+                found.setdefault(path, []).append(one)
+    return found
 
 
 def _rules(coord: Coord, team: Team) -> Rules:

@@ -126,6 +126,10 @@ class Git:
         """Return the same with the network allowed."""
         return Git(self.git_dir, self._given, self.cwd, network=True)
 
+    def elsewhere(self, git_dir: StrPath, env: Mapping[str, str]) -> Git:
+        """Return git in another repository, without a worktree, with `env` added to its environment."""
+        return Git(git_dir, {**self._given, **env})
+
     def config(self) -> Config:
         """Read the whole configuration as git sees it here, with one process."""
         return Config(self.run(CONFIG_QUESTION).out)

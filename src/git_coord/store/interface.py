@@ -123,3 +123,6 @@ class Remote(Protocol):
 
     def deepen(self, commits: int, tip: Oid) -> None:
         """Fetch that many more commits of user history behind `tip` in a shallow clone."""
+
+    def bring(self, oids: Sequence[Oid]) -> None:
+        """Fetch single objects of the user's by their ids, for which no ref here stands."""

@@ -124,3 +124,7 @@ class ForgettingRemote:
     def deepen(self, commits: int, tip: Oid) -> None:
         """Deepen user history."""
         self._below.deepen(commits, tip)
+
+    def bring(self, oids: Sequence[Oid]) -> None:
+        """Fetch single objects."""
+        self._below.bring(oids)

@@ -122,6 +122,14 @@ class GitRemote:
         if done.code != 0:
             raise self._unknown(done, "could not be fetched from")
 
+    def bring(self, oids: Sequence[Oid]) -> None:
+        """Fetch single objects of the user's by their ids; each must be there, whatever refs lead to it."""
+        line = [*_QUIET, "fetch", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--stdin"]
+        asked = "".join(f"{oid}\n" for oid in oids).encode("ascii")
+        done = self._run([*line, "--end-of-options", self._place.url], self._timeouts.fetch, stdin=asked)
+        if done.code != 0:
+            raise self._unknown(done, "could not be fetched from")
+
     def _fetch(self, families: Collection[Family], seconds: float) -> None:
         """Fetch, and again when it failed while the fetched copies moved: another process's push recorded them."""
         deadline = self._clock.monotonic() + seconds
@@ -157,10 +165,12 @@ class GitRemote:
         timeout: float,
         said: float | None = None,
         began: Callable[[], None] | None = None,
+        stdin: bytes = b"",
     ) -> Completed:
         """Run within a time; `said` is the limit that people know, where part of it was used up before."""
         try:
-            return self._git.run(line, timeout=timeout, check=False, env=self._ssh_command(timeout), began=began)
+            env = self._ssh_command(timeout)
+            return self._git.run(line, stdin, timeout, check=False, env=env, began=began)
         except CoordError as error:
             if error.kind is not Kind.UNKNOWN:
                 raise

@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
 
+from git_coord.domain.carried import TreeEntry
 from git_coord.domain.ids import Oid
 from git_coord.domain.verdict import Delta, UserCommit
 from git_coord.errors import CoordError, Kind
 
 from . import refnames
 from .git import Git, first_words
+
+if TYPE_CHECKING:
+    from .merging import GitMerges
 
 _DIFF = ("diff-tree", "--stdin", "-r", "-z", "-c", "--raw", "--root", "--always", "--no-abbrev", "--no-renames")
 _TREES = ("--no-ext-diff", "--no-textconv", "--ignore-submodules=none")
@@ -105,10 +110,16 @@ class GitHistory:
         words = done.out.decode("ascii", "replace").split()
         return Oid(words[0]) if words else None
 
+    def merges(self) -> GitMerges:
+        """Return git's own merges of what is here."""
+        from .merging import GitMerges  # noqa: PLC0415 - only for what would else be a violation
+
+        return GitMerges(self._git)
+
     def _with_changes(self, rows: Sequence[tuple[Oid, tuple[Oid, ...]]]) -> list[UserCommit]:
         asked = "".join(f"{oid}\n" for oid, _ in rows).encode("ascii")
         out = self._git.run([*_DIFF, *_TREES], asked).out if rows else b""
-        changes = dict(_parsed(out))
+        changes = dict(parsed(out))
         return [UserCommit(oid, parents, tuple(changes.get(oid, ()))) for oid, parents in rows]
 
 
@@ -117,7 +128,7 @@ def _commit(row: bytes) -> Oid | None:
     return Oid(words[0]) if len(words) == 2 and words[1] == "commit" else None
 
 
-def _parsed(out: bytes) -> Iterator[tuple[Oid, list[Delta]]]:
+def parsed(out: bytes) -> Iterator[tuple[Oid, list[Delta]]]:
     """Yield each commit with its entries: a commit is its id, an entry its description and one path."""
     fields = iter(out.split(b"\0")[:-1])
     current: tuple[Oid, list[Delta]] | None = None
@@ -133,13 +144,25 @@ def _parsed(out: bytes) -> Iterator[tuple[Oid, list[Delta]]]:
         yield current
 
 
+def deltas(out: bytes) -> list[Delta]:
+    """Return the entries of raw output that names no commit: of two trees, or of one and the index."""
+    fields = iter(out.split(b"\0")[:-1])
+    return [_delta(field, next(fields)) for field in fields]
+
+
 def _delta(description: bytes, path: bytes) -> Delta:
     """Read `:mode mode id id status`, or with n colons n parents' modes and ids before the result's own."""
     parents = len(description) - len(description.lstrip(b":"))
     words = description[parents:].decode("ascii").split(" ")
-    ids = words[parents + 1 : 2 * parents + 2]
-    return Delta(path.decode("utf-8", "surrogateescape"), _there(ids[0]), _there(ids[-1]))
+    modes, ids = words[: parents + 1], words[parents + 1 : 2 * parents + 2]
+    first, *others, new = map(entry_of, modes, ids)
+    return Delta(path.decode("utf-8", "surrogateescape"), first, new, tuple(others))
 
 
-def _there(oid: str) -> Oid | None:
-    return None if not oid.strip("0") else Oid(oid)
+def entry_of(mode: str, oid: str) -> TreeEntry | None:
+    """Return what a mode and an id of git's raw output mean; both of zeros are nothing."""
+    if not mode.strip("0"):
+        return None
+    # Very old trees have files with other permissions; git itself takes them for one of the two.
+    plain = ("100755" if int(mode, 8) & 0o100 else "100644") if mode.startswith("100") else mode
+    return TreeEntry(plain, Oid(oid))

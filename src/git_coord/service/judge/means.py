@@ -1,0 +1,115 @@
+"""What only git can answer about a change that would else be a violation; fetches what it needs, and says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+
+from git_coord.domain.carried import Past, ThreeWay, TreeEntry
+from git_coord.domain.ids import Oid
+from git_coord.domain.verdict import Attested, Delta, UserCommit
+from git_coord.errors import CoordError, Kind
+from git_coord.service.commits import Merges
+from git_coord.service.context import Coord
+from git_coord.store.interface import Remote
+
+from .underway import granted_later
+
+MAX_MERGES = 40_000
+"""Merges of contents in one judgement: a hostile history costs seconds, and what is left unmerged is new work."""
+MAX_SINGLE = 32
+DEEPER = (50, 500, 5000)
+
+
+class GitMeans:
+    """The means of one judgement of some paths; with `fetches` it may ask the remote for what this clone lacks."""
+
+    def __init__(
+        self, coord: Coord, merges: Merges, chain: Callable[[], list[Oid]], paths: Collection[str], *, fetches: bool
+    ) -> None:
+        """Prepare; nothing is asked yet."""
+        self._coord = coord
+        self._merges = merges
+        self._chain = chain
+        self._paths = paths
+        self._fetches = fetches and coord.remote is not None
+        self._left = MAX_MERGES
+        self._pasts: dict[Oid, dict[str, Past]] = {}
+        self._merged: dict[Oid, dict[str, TreeEntry | None]] = {}
+        self._later: dict[tuple[Oid, str, str], bool] = {}
+
+    def merge(self, asked: Sequence[ThreeWay]) -> Sequence[Oid | None]:
+        """Return what git's own clean merge makes of blobs, None for a conflict."""
+        wanted = asked[: self._left]
+        self._left -= len(wanted)
+        if wanted:
+            self._bring({oid for three in wanted for oid in three})
+        return [*(self._merges.blobs(wanted) if wanted else []), *[None] * (len(asked) - len(wanted))]
+
+    def merged(self, commit: UserCommit, delta: Delta) -> tuple[TreeEntry | None, ...]:
+        """Return what git's own clean merge of a merge's parents has at a path; in a conflict what each parent has."""
+        if commit.oid not in self._merged:
+            self._merged[commit.oid] = self._merge_parents(commit)
+        found = self._merged[commit.oid]
+        return (found[delta.path],) if delta.path in found else delta.olds
+
+    def past(self, commit: UserCommit, path: str) -> Past:
+        """Return the history of a path before a commit, as far as it is here."""
+        if commit.oid not in self._pasts:
+            paths = [delta.path for delta in commit.changes if delta.path in self._paths]
+            self._pasts[commit.oid] = self._merges.past(commit.parents, paths) if commit.parents else {}
+        return self._pasts[commit.oid].get(path, Past())
+
+    def granted_later(self, receipt: Attested, path: str) -> bool:
+        """Tell whether a claim of the path by the receipt's author was on its way then, and granted to it."""
+        key = receipt.entry.head, receipt.agent, path
+        if key not in self._later:
+            self._later[key] = granted_later(self._coord, self._chain(), receipt.entry.head, receipt.agent, path)
+        return self._later[key]
+
+    def _merge_parents(self, commit: UserCommit) -> dict[str, TreeEntry | None]:
+        paths = [delta.path for delta in commit.changes if delta.path in self._paths]
+        self._deepen(commit.parents)
+        found = self._merges.merged(commit.parents, paths)
+        if found is None and self._bring(self._merges.changed_by_both(commit.parents)):
+            found = self._merges.merged(commit.parents, paths)
+        return found or {}
+
+    def _deepen(self, parents: Sequence[Oid]) -> None:
+        """Fetch more of a shallow history until git can merge as it did where the merge was made."""
+        if not self._merges.cut_off(parents):
+            return
+        for step in DEEPER if self._fetches else ():
+            assert self._coord.remote is not None
+            self._coord.notice(f"fetching {step} more commits, to see what a merge brought together")
+            for parent in parents:
+                self._coord.remote.deepen(step, parent)
+            if not self._merges.cut_off(parents):
+                return
+        text = "history too shallow: what a merge brought together is not here"
+        raise CoordError(Kind.UNKNOWN, text, next="git fetch --unshallow")
+
+    def _bring(self, oids: Collection[Oid]) -> bool:
+        """Fetch objects that this clone lacks; False when nothing came."""
+        lacking = self._merges.lacking(oids)
+        if not lacking or not self._fetches or self._coord.remote is None:
+            return False
+        count = f"{len(lacking)} version{'s' * (len(lacking) != 1)} of files"
+        self._coord.notice(f"fetching {count}, to see whether this is work that was made under a claim")
+        try:
+            self._coord.remote.bring(lacking)
+        except CoordError as trouble:
+            return self._bring_some(self._coord.remote, lacking, trouble)
+        return True
+
+    def _bring_some(self, remote: Remote, lacking: Sequence[Oid], trouble: CoordError) -> bool:
+        """Fetch one by one what could not be had together: one that is gone there keeps all others away."""
+        count = 0
+        for oid in lacking[:MAX_SINGLE] if len(lacking) > 1 else ():
+            with suppress(CoordError):
+                remote.bring([oid])
+                count += 1
+        if count < len(lacking):
+            self._coord.notice(f"{len(lacking) - count} are not to be had ({trouble.message}); judged without them")
+        self._fetches = count > 0
+        return count > 0
