@@ -3,7 +3,7 @@
 import os
 import sys
 
-from . import git, snapshot, whose
+from . import git, refresh, snapshot, whose
 from .changes import Changes
 from .verdict import all_free
 
@@ -17,7 +17,7 @@ UNDERWAY = {
     "revert": ("REVERT_HEAD",),
     "merge": ("MERGE_HEAD",),
 }
-SETTINGS = r"^coord\.(repo|agent|agentworktree|mode)$"
+SETTINGS = r"^coord\.(repo|agent|agentworktree|mode|remote|freshness|commitwait)$"
 
 
 def run(argv: list[str]) -> None:
@@ -30,6 +30,9 @@ def run(argv: list[str]) -> None:
     if os.environ.get(PROBE):
         sys.stdout.write(f"{PROBE_ANSWER}{hook}\n")
         sys.exit(0)
+    if hook in refresh.HOOKS:
+        look_after(hook, args)
+        os._exit(0)
     if is_allowed(hook, args, settings):
         os._exit(0)  # nothing is left to flush, and taking the interpreter down costs a millisecond
     # -P: a file of the repository must never be imported because a hook happens to run beside it.
@@ -38,6 +41,18 @@ def run(argv: list[str]) -> None:
         os.spawnv(os.P_WAIT, line[0], line)  # noqa: S606 - it records a bypass; whatever becomes of it, the push passes
         os._exit(0)
     os.execv(line[0], line)  # noqa: S606 - our own interpreter
+
+
+def look_after(hook: str, args: list[str]) -> None:
+    """Look after the picture when something has happened that git tells us of; trouble is nobody's."""
+    import time  # built in
+
+    try:
+        settings = read_settings()
+        if "coord.repo" in settings and mode_of(settings) != "off":
+            refresh.after(hook, args, settings, int(time.time()))
+    except (OSError, git.GitFailed):
+        return
 
 
 def read_settings() -> dict[str, str]:

@@ -1,6 +1,7 @@
 """`python -m git_coord.hooks NAME [--explain] ARGS...`: how the guard hands over, past the whole command line.
 
-`beat AGENT` is no hook: it is what commands and hooks start beside them when a sign of life is due.
+`beat AGENT` and `refresh` are no hooks: they are what commands and hooks start beside them when a sign of life is due,
+or the picture is old.
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ def main(argv: list[str]) -> int:
         from .beat import run_beat
 
         return run_beat(args[0], asks="--ask" in args[1:])
+    if name == "refresh":
+        from .refresh import run_refresh
+
+        return run_refresh()
     explain = args[:1] == ["--explain"]
     interruptible()
     try:

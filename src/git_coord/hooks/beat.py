@@ -22,8 +22,7 @@ def run_beat(agent: str, *, asks: bool) -> int:
 
     `asks` waits for its turn and reads the ledger too.
     """
-    signal.signal(signal.SIGALRM, _too_late)
-    signal.alarm(LONGEST)
+    end_after(LONGEST)
     from filelock import FileLock, Timeout
 
     from git_coord.app import open_app
@@ -59,6 +58,12 @@ def _keep(app: App, text: str) -> None:
 
     with suppress(OSError):
         app.coord.files.append(f"{SAID}/{app.coord.me.agent}", f"{text}\n".encode())
+
+
+def end_after(seconds: int) -> None:
+    """Let this process end, and the git it waits for with it, when so much time has gone by."""
+    signal.signal(signal.SIGALRM, _too_late)
+    signal.alarm(seconds)
 
 
 def _too_late(_signal: int, _frame: object) -> None:

@@ -17,7 +17,10 @@ from . import managers
 from .managers import read
 from .places import Place, find_places
 
-HOOKS = ("pre-commit", "pre-merge-commit", "prepare-commit-msg", "pre-push", "post-commit", "post-rewrite")
+HOOKS = (
+    *("pre-commit", "pre-merge-commit", "prepare-commit-msg", "pre-push"),
+    *("post-commit", "post-rewrite", "post-merge", "post-checkout"),
+)
 PRIOR = ".coord-prior"
 """What the name of a hook that was there before us ends with now; the shim runs it first."""
 MARK = b"# git-coord shim "

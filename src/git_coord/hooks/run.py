@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from git_coord.errors import CoordError, Kind
-from git_coord.guard import fast
+from git_coord.guard import fast, refresh
 
 if TYPE_CHECKING:
     from git_coord.app import App
@@ -33,7 +33,10 @@ def run_hook(name: str, args: Sequence[str], *, explain: bool = False) -> int:
         print(f"{fast.PROBE_ANSWER}{name}")  # noqa: T201 (a front end)
         return 1  # so that a hook which says `git-coord hook … || exit` does nothing else when it is only asked
     if name in RECORDING:
-        return _record(name)
+        _record(name)
+    if name in refresh.HOOKS:
+        fast.look_after(name, list(args))
+        return 0
     if name not in (*JUDGING, "pre-push"):
         raise CoordError(Kind.USAGE, f"{name!r} is no hook of git coord")
     if not explain and fast.is_allowed(name, list(args), None):
@@ -41,7 +44,7 @@ def run_hook(name: str, args: Sequence[str], *, explain: bool = False) -> int:
     return _decide(name, args)
 
 
-def _record(name: str) -> int:
+def _record(name: str) -> None:
     from . import record
 
     with suppress(OSError):  # the commit is made; its receipt may be missing, and CI then judges it without
@@ -49,7 +52,6 @@ def _record(name: str) -> int:
             record.record_commit()
         else:
             record.record_rewrites(sys.stdin.read().splitlines())
-    return 0
 
 
 def _decide(name: str, args: Sequence[str]) -> int:
