@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -48,6 +49,93 @@ def test_a_name_is_suggested_and_taken_when_there_is_none(repo: Repo) -> None:
     assert repo.git("config", "coord.agent") == first
     other = repo.worktree("other").with_env(CLAUDECODE="1")
     assert other.coord_json("init")["agent"] == f"claude-{host}-2"
+    third = repo.worktree("third")
+    assert third.coord_json("init")["agent"] == f"{first}-third"
+
+
+def test_the_name_that_is_suggested_is_the_persons_and_the_worktrees_and_free(
+    trio: tuple[Repo, Repo, Repo], tmp_path: Path
+) -> None:
+    hub, alpha, _ = trio
+    fresh = Repo(tmp_path / "Place Of Work", alpha.env)
+    hub.git("clone", "-q", str(hub.path), str(fresh.path))
+    fresh.git("config", "user.name", "Ada Löve")
+    assert fresh.coord_json("init")["agent"] == "ada-l-ve-place-of-work"
+    tree = alpha.worktree("W")
+    assert (tree.coord_json("init")["agent"], alpha.coord_json("whoami")["agent"]) == ("alpha-w", "alpha")
+    alpha.git("worktree", "remove", "--force", str(tree.path))
+    again = Repo(alpha.path.parent / "W", alpha.env)
+    alpha.git("worktree", "add", "-q", str(again.path), "W")
+    assert again.coord_json("whoami", code=1)["next"] == "git coord init"
+    assert again.coord_json("init")["agent"] == "alpha-w-2"
+
+
+def test_a_name_that_somebody_takes_meanwhile_is_not_asked_for_again(
+    trio: tuple[Repo, Repo, Repo], tmp_path: Path
+) -> None:
+    hub, alpha, _ = trio
+    env = alpha.env | {"USER": "u"}
+    one, two = (Repo(tmp_path / name / "same", env | {"XDG_STATE_HOME": str(tmp_path / name)}) for name in "xy")
+    for repo in (one, two):
+        hub.git("clone", "-q", str(hub.path), str(repo.path))
+        repo.git("config", "user.name", "ada")
+    stopped = one.with_env(GIT_COORD_FAILPOINT="before push")
+    stopped.run("git-coord", "init")
+    assert two.coord_json("init")["agent"] == "ada-same"
+    assert one.coord_json("init")["agent"] == "ada-same-2"
+
+
+def test_init_in_a_new_worktree_joins_and_tells_what_is_installed(alone: Repo) -> None:
+    alone.coord_json("hooks", "install")
+    alone.coord_json("adapter", "install", "claude-code", "--user")
+    tree = alone.worktree("W")
+    assert said(tree.coord("init"))[1].splitlines() == [
+        "alpha-w, in this worktree",
+        "  key      <key>  new",
+        "  ledger   kept, local (no remote)",
+        "  member   joined",
+        "  hooks    installed",
+        "  adapters claude-code",
+    ]
+    assert tree.coord_json("init")["installed"] == ["hooks", "claude-code"]
+    assert tree.coord_json("claim", "a")["agent"] == "alpha-w"
+
+
+def test_a_worktree_gets_another_agent_when_the_one_before_gives_up_what_it_holds(
+    trio: tuple[Repo, Repo, Repo],
+) -> None:
+    _, alpha, beta = trio
+    alpha.coord_json("hooks", "install")
+    alpha.coord_json("claim", "a", "README.md", "-m", "why")
+    alpha.coord_json("claim", "b")
+    alpha.commit("mine", **{"README.md": "mine\n"})
+    refused = alpha.coord_json("init", "--agent", "gamma", code=3)
+    assert refused["message"] == (
+        "this worktree is alpha's, who holds #1 a, README.md and 1 more: hand it over, or give it back first"
+        " (git coord release --all && git coord init --agent gamma)"
+    )
+    assert alpha.coord_json("whoami")["agent"] == "alpha"
+    answer = json.loads(type_in(alpha, f"{refused['next']} --json").out)
+    assert (answer["agent"], answer["was"], answer["handed"]) == ("gamma", "alpha", [3, 4])
+    assert [row["status"] for row in alpha.coord_json("check", "a", "b")["resources"]] == ["mine", "mine"]
+    assert agents(beta)["alpha"] == "offline"
+    alpha.git("push", "-q")
+    assert alpha.coord_json("verify", "HEAD^..HEAD")["violations"] == []  # alpha's commit was signed by alpha
+    assert type_in(alpha, "git coord release --all && git coord init --agent alpha").code == 0
+    assert (agents(beta)["alpha"], agents(beta)["gamma"]) == ("online", "offline")
+    assert alpha.coord_json("whoami")["agent"] == "alpha"
+
+
+def test_a_name_for_one_command_replaces_nobody(alone: Repo) -> None:
+    alone.coord_json("claim", "a")
+    assert alone.with_env(GIT_COORD_AGENT="gamma").coord_json("init")["agent"] == "gamma"
+    assert alone.coord_json("check", "a")["resources"][0]["status"] == "mine"
+
+
+def agents(repo: Repo) -> dict[str, str]:
+    """Return what each agent is said to be, as the remote has it."""
+    repo.coord_json("sync")
+    return {row["agent"]: row["state"] for row in repo.coord_json("presence")["agents"]}
 
 
 def test_a_linked_worktree_gets_an_agent_of_its_own(alone: Repo) -> None:

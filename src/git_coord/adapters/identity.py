@@ -57,7 +57,8 @@ def settle(place: Place, tool: str, key: str, own: str, *, notice: list[str], wa
     if known is not None:
         open_ledger(known.coord)
         return known
-    from git_coord.app.setup import own_name, set_up  # most calls come from sessions that are settled
+    from git_coord.app.naming import own_name
+    from git_coord.app.setup import set_up  # most calls come from sessions that are settled
 
     app = open_app(place.top, os.environ, notice=notice.append)
     is_quick = waits or app.coord.remote is None
@@ -101,7 +102,8 @@ def _take_worktree(place: Place, key: str) -> bool:
 
 
 def _beside(place: Place, tool: str, key: str, notice: list[str]) -> App:
-    from git_coord.app.setup import enlist, suggestion
+    from git_coord.app.naming import suggestion
+    from git_coord.app.setup import enlist
 
     session = key if is_session(key) else key[:100]
     app = open_app(place.top, {**os.environ, "GIT_COORD_SESSION": session}, notice=notice.append)

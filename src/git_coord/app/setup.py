@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
-import socket
-from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
 from git_coord.crypto.keys import Signer, generate_key, load_public_key
 from git_coord.crypto.sshsig import NAMESPACE, parse_public_key
 from git_coord.crypto.trust import load_allowed_signers
-from git_coord.domain.ids import Agent, KeyText, is_agent
+from git_coord.domain.ids import Agent, KeyText
 from git_coord.errors import CoordError, Kind
 from git_coord.guard import whose
 from git_coord.service.ledger import open_ledger
@@ -25,13 +22,13 @@ from git_coord.service.sync import sync
 from git_coord.service.team import load_team
 from git_coord.store import refnames
 
+from .naming import own_name, suggestion
+from .replaced import leaving_agent, replace_agent
 from .root import App, file_signer, identify, key_path, worktrees_own
 from .rotation import finish_rotation
 from .settings import configure
 
-TOOLS = (("CLAUDECODE", "claude"), ("CODEX_SANDBOX", "codex"), ("GEMINI_CLI", "gemini"), ("CURSOR_AGENT", "cursor"))
-"""Environment variables by which known coding agents can be told, and what their names begin with."""
-
+NAMES_TRIED = 5
 SPLIT_BY_US = "coord.worktreeConfig"
 """The setting that says that `extensions.worktreeConfig` is our doing, for `deinit` to undo."""
 
@@ -46,18 +43,40 @@ class SetUp:
     founding: Founding
     joined: bool
     is_only_policy_key: bool
+    was: Agent | None = None
+    """The agent that the worktree had before."""
+    handed: tuple[int, ...] = ()
+    """The tokens that this one has now of what that one held."""
 
 
-def set_up(app: App, wanted: str | None, policy_key: str | None) -> SetUp:
+def set_up(app: App, wanted: str | None, policy_key: str | None, *, hands_over: bool = False) -> SetUp:
     """Make this clone (and worktree) ready; doing it again changes nothing.
 
-    Raises CoordError(UNKNOWN) when the remote gives no answer, CoordError(LOST) when the name is taken.
+    Without a name the worktree keeps its own, else it gets a free one. Raises CoordError(UNKNOWN) when the remote gives
+    no answer, CoordError(LOST) when the name is taken, CoordError(CONFLICT) when it is another one than the worktree's,
+    whose agent holds something, unless `hands_over`.
     """
     pin(app)
     had = open_ledger(app.coord) is not None
     if app.coord.remote is not None:
         fetch_and_adopt(app.coord, LEDGER_FAMILIES)
+    leaver = leaving_agent(app, wanted, hands_over=hands_over)
     name = wanted or own_name(app) or suggestion(app)
+    is_suggested = not wanted and own_name(app) is None
+    for _ in range(NAMES_TRIED):
+        try:
+            done = _become(app, name, policy_key, leaver, had=had)
+        except CoordError as trouble:
+            if not is_suggested or trouble.kind is not Kind.LOST or _is_own(app, name):
+                raise
+            name = suggestion(app)  # somebody else was first with that one
+            continue
+        return done
+    raise CoordError(Kind.LOST, "every free name was taken before it was joined", next="git coord init --agent NAME")
+
+
+def _become(app: App, name: str, policy_key: str | None, leaver: Agent | None, *, had: bool) -> SetUp:
+    """Make this worktree that agent's: ledger, key, membership; then its name is written down."""
     identify(app, name)
     repo, founding, warned = _ledger(app, name, policy_key)
     founding = founding if had or founding is Founding.NEW else Founding.ADOPTED
@@ -73,11 +92,13 @@ def set_up(app: App, wanted: str | None, policy_key: str | None) -> SetUp:
         elif is_new:
             _drop_key(app, repo, name)
         raise
+    handed = replace_agent(app, leaver, Agent(name)) if leaver is not None else ()
     _remember_name(app, name)
-    if joined:
+    if joined or leaver is not None:
         set_presence(app.coord, Wish("online", branch=app.branch()))
         sync(app.coord)
-    return SetUp(name, fingerprint_of(signer.key), is_new or founding is Founding.NEW, founding, joined, warned)
+    is_new = is_new or founding is Founding.NEW
+    return SetUp(name, fingerprint_of(signer.key), is_new, founding, joined, warned, leaver, handed)
 
 
 def enlist(app: App, name: str) -> None:
@@ -92,11 +113,6 @@ def enlist(app: App, name: str) -> None:
         rejoin(app.coord)
     else:
         join(app.coord)
-
-
-def own_name(app: App) -> str | None:
-    """Return the name given to this worktree, or to this command."""
-    return app.coord.identity.agent if app.coord.identity is not None else None
 
 
 def _ledger(app: App, name: str, policy_key: str | None) -> tuple[str, Founding, bool]:
@@ -220,30 +236,6 @@ def _identity_scope(app: App) -> str:
     configure(app, "--local", "extensions.worktreeConfig", "true")
     configure(app, "--local", SPLIT_BY_US, "true")
     return "--worktree"
-
-
-def suggestion(app: App, tool: str | None = None) -> str:
-    """Return a name nobody has: `<tool>-<host>-<n>`; the tool is told from the environment unless it is known."""
-    tool = tool or next((name for variable, name in TOOLS if app.env.get(variable)), None)
-    tool = tool or app.env.get("USER") or "agent"
-    host = socket.gethostname().split(".")[0]
-    stem = "-".join(part for part in (_plain(tool), _plain(host)) if part)[:50].strip("-._") or "agent"
-    taken: Collection[str] = app.coord.head.state.agents.keys() if app.coord.head else ()
-    return next(f"{stem}-{n}" for n in range(1, 100_000) if f"{stem}-{n}" not in taken)
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
-
-
-def check_name(name: str | None) -> None:
-    """Raise CoordError(USAGE) for a name that cannot be an agent's, before anything is touched."""
-    if name is not None and not is_agent(name):
-        raise CoordError(
-            Kind.USAGE,
-            f"{name!r} cannot be an agent's name: lower-case letters, digits, '.', '_' and '-', at most 63",
-            next="git coord init",
-        )
 
 
 def fingerprint_of(key: KeyText) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from git_coord.app import App
-from git_coord.app.setup import SetUp, check_name, set_up
+from git_coord.app.naming import check_name
+from git_coord.app.setup import SetUp, set_up
 from git_coord.service.membership import Founding
 
 from . import options
@@ -13,15 +14,17 @@ from . import options
 
 @click.command("init", context_settings=options.HELP)
 @click.option("--policy-key", metavar="PATH", help="A person's SSH key that may break claims and change policy.")
+@click.option("--hand-over", "hands_over", is_flag=True, help="To --agent, what the worktree's agent before it holds.")
 @options.common
-def command(policy_key: str | None, as_json: bool, agent: str | None) -> int:
-    """Make this clone ready: agent name, key, ledger. Doing it again changes nothing.
+def command(policy_key: str | None, hands_over: bool, as_json: bool, agent: str | None) -> int:
+    """Make this clone, and this worktree, ready: agent name, key, ledger. Doing it again changes nothing.
 
-    Without --agent a free name is suggested and taken. Each worktree has its own agent.
+    Each worktree has its own agent. Without --agent it gets a free name, made of the main worktree's agent's (or the
+    person's) and the worktree's own. With another name than before the agent is replaced.
     """
     check_name(agent)
     app, output = options.means(as_json, agent)
-    done = set_up(app, agent, policy_key)
+    done = set_up(app, agent, policy_key, hands_over=hands_over)
     app.refresh_snapshot()
     if output.is_json:
         output.object(
@@ -33,10 +36,11 @@ def command(policy_key: str | None, as_json: bool, agent: str | None) -> int:
                 "remote": app.remote_name,
                 "ledger": done.founding.value,
                 "joined": done.joined,
+                **_more(app, done),
             }
         )
     else:
-        output.lines([*_lines(done, app.remote_name), _hooks(app)])
+        output.lines([*_lines(done, app.remote_name), *_installed(app)])
     if done.is_only_policy_key:
         output.talk(
             "git coord: the policy key is this agent's own; a person's is better: git coord policy --add-admin KEY.pub"
@@ -52,12 +56,46 @@ def _lines(done: SetUp, remote: str | None) -> list[str]:
         f"  key      {done.fingerprint}  {'new' if done.key_is_new else 'kept'}",
         f"  ledger   {ledger}{where}",
         f"  member   {'joined' if done.joined else 'already'}",
+        *_was(done),
     ]
 
 
-def _hooks(app: App) -> str:
+def _was(done: SetUp) -> list[str]:
+    tokens = " ".join(f"#{token}" for token in done.handed)
+    had = f", and handed over what is {tokens} now" if tokens else ""
+    return [f"  before   {done.was}, which has said goodbye{had}"] if done.was is not None else []
+
+
+def _installed(app: App) -> list[str]:
+    """Return what is installed for this worktree already, and what to type where that is nothing."""
+    missing = "not installed          git coord hooks install"
+    tools = adapters(app)
+    rows = [f"  adapters {', '.join(tools)}"] if tools else []
+    return [f"  hooks    {'installed' if _are_hooks_installed(app) else missing}", *rows]
+
+
+def _are_hooks_installed(app: App) -> bool:
     from git_coord.hooks.install import status
 
-    if all(hook.is_firing for hook in status(app)):
-        return "  hooks    installed"
-    return "  hooks    not installed          git coord hooks install"
+    return all(hook.is_firing for hook in status(app))
+
+
+def adapters(app: App) -> list[str]:
+    """Return the tools whose sessions in this worktree reach our hooks."""
+    from git_coord.adapters import entries, install
+
+    return [
+        name
+        for name in entries.NAMES
+        if any(
+            (is_user or app.location.top) and install.is_installed(app, name, is_user=is_user)
+            for is_user in (False, True)
+        )
+    ]
+
+
+def _more(app: App, done: SetUp) -> dict[str, object]:
+    """Return what only some answers have: what is installed already, and whom this agent replaced."""
+    installed = [*(["hooks"] if _are_hooks_installed(app) else []), *adapters(app)]
+    found: dict[str, object] = {"installed": installed} if installed else {}
+    return found | ({"was": done.was, "handed": list(done.handed)} if done.was is not None else {})
