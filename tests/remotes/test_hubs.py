@@ -48,6 +48,7 @@ def test_where_our_refs_are_hidden_that_is_said_and_branches_work(
 
 def test_a_hub_whose_hook_refuses_is_asked_once_and_quoted(pair: Pair) -> None:
     log = pair.hub.path / "log"
+    assert pair.alpha.coord("sync").code == 0  # a sign of life that is due would be a third ref
     refuses = pair.hook("pre-receive", f"cat >/dev/null; echo asked >>'{log}'\n{REFUSAL}")
     before = pair.hub.refs()
     said = assert_one_line(pair.alpha.coord("claim", "a.txt"))

@@ -67,7 +67,8 @@ def test_a_clone_of_a_remote_that_may_only_be_read_is_not_half_set_up(pair: Pair
         pair.hub.git("clone", "-q", f"{url}/hub.git", str(tmp_path / "gamma"))
         gamma = Repo(tmp_path / "gamma", pair.hub.env)
         before = pair.hub.refs()
-        assert_one_line(gamma.coord("init", "--agent", "gamma"))
+        answer = gamma.coord_json("init", "--agent", "gamma")
+        assert (answer["joined"], answer["agent"], "hub.git" in answer["read_only"]) == (False, None, True)
         assert pair.hub.refs() == before
         # What needs no name can still be asked.
         assert gamma.coord_json("check", "a.txt")["resources"][0]["status"] == "free"

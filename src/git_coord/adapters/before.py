@@ -16,6 +16,7 @@ from git_coord.guard.edit_view import AUTO_CLAIM, AUTO_CLAIM_KEY, SUBAGENTS_KEY,
 from git_coord.guard.fast import RULES_FILE
 from git_coord.service.claims import ClaimRefused
 from git_coord.service.ledger import open_ledger, view
+from git_coord.service.members.read_only import limits
 
 from . import words
 from .automatic import auto_claim, start_sync
@@ -54,7 +55,7 @@ def objection(edit: Edit) -> str | None:
     Raises CoordError when that cannot be found out.
     """
     app = _open(edit)
-    claims = app.coord.identity is not None and _auto_claim(edit) != "off"
+    claims = app.coord.identity is not None and _auto_claim(edit) != "off" and limits(app.coord.files) is None
     if claims:
         app.warm()
         app.git.begin(_IGNORED)

@@ -122,7 +122,7 @@ def _here(call: Call) -> list[edit.Group]:
 def _begin(tool: str, call: Call) -> Answer:
     """Settle who the session is, tell its shells, and say in a short paragraph what it should know."""
     from .before import session_key
-    from .greet import paragraph, tell_shells
+    from .greet import paragraph, tell_shells, told
     from .identity import settle
 
     place = edit.standing(call)
@@ -133,7 +133,7 @@ def _begin(tool: str, call: Call) -> Answer:
     own = view.own
     app = settle(place, tool, session_key(tool, call, view), own, notice=notes, waits=True)
     if app.coord.identity is None:
-        return greeting(tool, "\n".join(escape_for_display(note) for note in notes))
+        return greeting(tool, "\n".join(escape_for_display(note) for note in [*notes, *told(app)]))
     tell_shells(app, os.environ.get("CLAUDE_ENV_FILE") if tool == "claude-code" else None)
     with suppress(GitFailed, OSError):
         edit_tree.look(place, app.coord.me.agent)

@@ -10,6 +10,7 @@ from git_coord.app import App
 from git_coord.domain.items import Intent, Item, ItemKind, show_name
 from git_coord.domain.text import escape_for_display
 from git_coord.errors import CoordError
+from git_coord.service.members.read_only import limits
 from git_coord.service.preflight import look_around
 from git_coord.service.query import picture
 from git_coord.service.remote_ledger import ROSTER_FAMILIES
@@ -43,12 +44,20 @@ def paragraph(app: App, auto: str, notes: Sequence[str]) -> str:
     found = look_around(app.coord, [], dirty)
     lines = [f"git coord: you are {me} in this repository.{age}", *_held(app)]
     lines += [escape_for_display(f"careful: {reason.text}") for reason in found.reasons[:SHOWN]]
+    if limits(app.coord.files):
+        return "\n".join([*lines, *told(app), *[escape_for_display(f"git coord: {note}") for note in notes]])
     how = "is claimed for you" if auto != "off" else "must be claimed by you (git coord claim PATH -m WHY)"
     lines.append(
         f"What you edit {how}; a refusal names the holder: wait, try at most three times, then do something else and "
         "say so. Before larger work: git coord preflight PATHS."
     )
     return "\n".join([*lines, *[escape_for_display(f"git coord: {note}") for note in notes]])
+
+
+def told(app: App) -> list[str]:
+    """Return what a session of a read-only clone should know."""
+    why = limits(app.coord.files)
+    return [f"git coord: read-only here: {why}. What others hold is refused; nothing is claimed"] if why else []
 
 
 def _held(app: App) -> list[str]:

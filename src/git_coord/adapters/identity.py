@@ -12,6 +12,7 @@ from git_coord.errors import CoordError, Kind
 from git_coord.guard import edit_state
 from git_coord.guard.edit_places import Place
 from git_coord.service.ledger import open_ledger
+from git_coord.service.members.read_only import read_only
 from git_coord.service.sessions import is_known_elsewhere, nobody
 
 from .detached import start
@@ -42,7 +43,10 @@ def tell_elsewhere(app: App, notice: list[str]) -> None:
 
 def _open(place: Place, found: tuple[str, str], notice: list[str], *, offline: bool = False) -> App:
     env = {**os.environ, **({"GIT_COORD_SESSION": found[1]} if found[1] else {})}
-    return open_app(place.top, env, agent=found[0] or None, offline=offline, notice=notice.append)
+    app = open_app(place.top, env, agent=found[0] or None, offline=offline, notice=notice.append)
+    if read_only(app.coord.files):
+        app.coord.identity = None
+    return app
 
 
 def settle(place: Place, tool: str, key: str, own: str, *, notice: list[str], waits: bool) -> App:
@@ -50,7 +54,7 @@ def settle(place: Place, tool: str, key: str, own: str, *, notice: list[str], wa
 
     1. `GIT_COORD_AGENT` says it. 2. Nobody else's session is at work in this worktree: it is the worktree's own agent,
     as its shells and git hooks are. 3. Else it gets a name of its own, one that an ended session has left if it can.
-    Only who `waits` asks a remote; else a process does that beside, and the repository is opened as nobody's.
+    Who may only read is nobody. Only who `waits` asks a remote; else a process beside does, and it opens as nobody's.
     Raises CoordError(UNKNOWN) when the remote gives no answer to a join.
     """
     known = open_as(place, key, own, notice=notice)
@@ -61,11 +65,17 @@ def settle(place: Place, tool: str, key: str, own: str, *, notice: list[str], wa
     from git_coord.app.setup import set_up  # most calls come from sessions that are settled
 
     app = open_app(place.top, os.environ, notice=notice.append)
+    if read_only(app.coord.files):
+        open_ledger(app.coord)
+        return app
     is_quick = waits or app.coord.remote is None
     if own_name(app) is None:
         if not is_quick:
             return _later(app, tool, key, notice)
-        own = set_up(app, None, None).agent
+        done = set_up(app, None, None)
+        if done.read_only:
+            return app
+        own = done.agent
     if _take_worktree(place, key):
         app = _open(place, (own, ""), notice)
         open_ledger(app.coord)
@@ -85,7 +95,8 @@ def _later(app: App, tool: str, key: str, notice: list[str]) -> App:
 def _take_worktree(place: Place, key: str) -> bool:
     """Let this session act as the worktree's own agent, unless another one does that and is alive."""
     path = edit_state.owner_file(place)
-    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with suppress(OSError):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
     for _ in range(2):
         try:
             fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
@@ -95,6 +106,8 @@ def _take_worktree(place: Place, key: str) -> bool:
                     return False
                 os.unlink(path)
             continue
+        except OSError:
+            return True  # nothing can be noted here, and nothing be claimed: then it only looks
         with os.fdopen(fd, "w") as file:
             file.write(f"{key}\n")
         return True

@@ -10,7 +10,8 @@ from git_coord.app import App
 from git_coord.domain.team import Reach, Team
 from git_coord.errors import CoordError, Kind
 from git_coord.guard import edit_state
-from git_coord.hooks.judge import Judgement, judge
+from git_coord.hooks.judge import Judgement, judge, rules_here
+from git_coord.service.members.read_only import limits
 from git_coord.service.query import Picture, picture
 from git_coord.service.sync import picture_age
 from git_coord.service.team import load_team, write_policy
@@ -25,7 +26,8 @@ def verdict(app: App, edit: Edit, auto: str) -> tuple[str | None, list[str]]:
     spell = words.speller(edit.place.top, edit.call.cwd)
     if judged.claimed:
         age = picture_age(app.coord) if app.coord.remote is not None else None
-        return words.held(judged, spell, now.now, age), []
+        may_write = limits(app.coord.files) is None
+        return words.held(judged, spell, now.now, age, may_write=may_write), []
     if judged.lapsed:
         return words.lapsed(judged, spell, has_remote=app.coord.remote is not None), []
     if judged.unclaimed and (app.coord.identity is None or auto == "off"):
@@ -47,7 +49,7 @@ def _judged(app: App, edit: Edit) -> tuple[Judgement, Team, Picture]:
         raise CoordError(Kind.UNTRUSTED, f".coord.toml means the ledger {team.repo}, here is {now.state.repo}")
     with suppress(OSError):  # costs time at the next call, and nothing else
         write_policy(app.coord.files, team, stamped, now.state.fold)
-    return judge(now, team, app.coord.actor, edit.paths), team, now
+    return judge(now, rules_here(app, team), app.coord.actor, edit.paths), team, now
 
 
 def _changed(app: App, edit: Edit, now: Picture, held: Sequence[str]) -> list[str]:

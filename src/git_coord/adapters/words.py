@@ -43,8 +43,11 @@ def speller(top: str, cwd: str) -> Speller:
     return Speller(f"git -C {quote(escape_for_display(top))} coord", "")
 
 
-def held(judged: Judgement, spell: Speller, now: int, as_of: int | None) -> str:
-    """Return the text for files that somebody else holds; `as_of` is the picture's age in seconds."""
+def held(judged: Judgement, spell: Speller, now: int, as_of: int | None, *, may_write: bool = True) -> str:
+    """Return the text for files that somebody else holds; `as_of` is the picture's age in seconds.
+
+    Who may not write at the remote is not told to ask there.
+    """
     first = judged.claimed[0].held.claim
     rows = [_row(one, now) for one in judged.claimed[:MOST_ROWS]]
     more = [f"  … and {len(judged.claimed) - MOST_ROWS} more"] if len(judged.claimed) > MOST_ROWS else []
@@ -55,7 +58,7 @@ def held(judged: Judgement, spell: Speller, now: int, as_of: int | None) -> str:
         f"next   {spell.command} check {path}      (wait, try again at most three times, then do something else)",
         f"       {spell.command} post --to {first.holder} {need}",
     ]
-    return "\n".join(["git coord: not yours to change", *rows, *more, *age, *steps])
+    return "\n".join(["git coord: not yours to change", *rows, *more, *age, *(steps if may_write else steps[:1])])
 
 
 def _row(one: Obstacle, now: int) -> str:

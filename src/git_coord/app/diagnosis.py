@@ -12,6 +12,7 @@ from git_coord.errors import CoordError
 from git_coord.service.adopt import walk
 from git_coord.service.ledger import fetched_ledger, open_ledger, verified
 from git_coord.service.lineage import lineage
+from git_coord.service.members.read_only import limits, read_only
 from git_coord.service.operations import require_membership
 from git_coord.service.requests import read_requests
 from git_coord.store import refnames
@@ -66,8 +67,14 @@ def _ledger(app: App) -> Iterator[Finding]:
 
 
 def _membership(app: App) -> Iterator[Finding]:
+    if app.coord.identity is None and (found := read_only(app.coord.files)):
+        yield Finding("note", f"read-only: {found.why}", "git coord init   (once you may write there)")
+        return
     if app.coord.identity is None:
         yield Finding("wrong", "no agent name in this worktree", "git coord init")
+        return
+    if why := limits(app.coord.files):
+        yield Finding("note", f"read-only: {why}")
         return
     require_membership(app.coord)
     yield Finding("ok", f"{app.coord.me.agent} is a member, with this key and session")

@@ -15,6 +15,7 @@ from git_coord.guard import whose
 from git_coord.service.context import Coord, Identity
 from git_coord.service.failpoints import failpoint
 from git_coord.service.files import CoordFiles
+from git_coord.service.members.read_only import limits, read_only
 from git_coord.store import ahead
 from git_coord.store.git import Config, Git
 from git_coord.store.gitcli import GitStore
@@ -71,6 +72,8 @@ class App:
         try:
             gone = write_snapshot(self.coord)
         except OSError as error:
+            if limits(self.coord.files):
+                return gone  # which `status` says
             # What this command did is done, and a guard with an old picture asks the ledger.
             self.coord.notice(f"no picture for the hooks could be written ({error.strerror}); they ask the ledger")
         self.coord.reach("after snapshot")
@@ -202,7 +205,7 @@ def _load_snapshot() -> None:
 def identify(app: App, agent: str | None = None) -> None:
     """Set who acts: the name asked for, else `GIT_COORD_AGENT`, else the worktree's own; with session and signer."""
     name = agent or app.env.get("GIT_COORD_AGENT") or worktrees_own(app.config, app.location)
-    if name is None:
+    if name is None or (agent is None and read_only(app.coord.files)):
         return
     if not is_agent(name):
         raise CoordError(

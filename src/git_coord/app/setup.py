@@ -14,6 +14,7 @@ from git_coord.domain.ids import Agent, KeyText
 from git_coord.errors import CoordError, Kind
 from git_coord.guard import whose
 from git_coord.service.ledger import open_ledger
+from git_coord.service.members.read_only import ReadOnly, read_only, require_writable
 from git_coord.service.membership import Birth, Founding, found_or_adopt, join, rejoin
 from git_coord.service.presence import Wish, set_presence
 from git_coord.service.remote_ledger import LEDGER_FAMILIES, fetch_and_adopt
@@ -23,6 +24,7 @@ from git_coord.service.team import load_team
 from git_coord.store import refnames
 
 from .naming import own_name, suggestion
+from .outside import join_or_look
 from .replaced import leaving_agent, replace_agent
 from .root import App, file_signer, identify, key_path, worktrees_own
 from .rotation import finish_rotation
@@ -47,6 +49,8 @@ class SetUp:
     """The agent that the worktree had before."""
     handed: tuple[int, ...] = ()
     """The tokens that this one has now of what that one held."""
+    read_only: str | None = None
+    """Why nothing can be written at the remote: then nobody was set up."""
 
 
 def set_up(app: App, wanted: str | None, policy_key: str | None, *, hands_over: bool = False) -> SetUp:
@@ -56,13 +60,15 @@ def set_up(app: App, wanted: str | None, policy_key: str | None, *, hands_over: 
     no answer, CoordError(LOST) when the name is taken, CoordError(CONFLICT) when it is another one than the worktree's,
     whose agent holds something, unless `hands_over`.
     """
+    require_writable(app.coord.files)
     pin(app)
     had = open_ledger(app.coord) is not None
     if app.coord.remote is not None:
         fetch_and_adopt(app.coord, LEDGER_FAMILIES)
     leaver = leaving_agent(app, wanted, hands_over=hands_over)
-    name = wanted or own_name(app) or suggestion(app)
-    is_suggested = not wanted and own_name(app) is None
+    kept = read_only(app.coord.files)
+    own = wanted or own_name(app) or (kept.agent if kept else None)
+    name, is_suggested = own or suggestion(app), own is None
     for _ in range(NAMES_TRIED):
         try:
             done = _become(app, name, policy_key, leaver, had=had)
@@ -85,13 +91,17 @@ def _become(app: App, name: str, policy_key: str | None, leaver: Agent | None, *
     app.coord.signer = signer
     _remember_repo(app, repo)
     try:
-        joined = join(app.coord)
+        joined = join_or_look(app, may_look=leaver is None)
     except CoordError as trouble:
         if trouble.kind is Kind.UNKNOWN or (trouble.next == REJOIN and _is_own(app, name)):
             _remember_name(app, name)
         elif is_new:
             _drop_key(app, repo, name)
         raise
+    if isinstance(joined, ReadOnly):
+        if is_new:
+            _drop_key(app, repo, name)
+        return SetUp(name, "", False, founding, False, False, read_only=joined.why)
     handed = replace_agent(app, leaver, Agent(name)) if leaver is not None else ()
     _remember_name(app, name)
     if joined or leaver is not None:

@@ -29,14 +29,15 @@ def command(policy_key: str | None, hands_over: bool, as_json: bool, agent: str 
     if output.is_json:
         output.object(
             {
-                "agent": done.agent,
-                "session": app.coord.me.session,
-                "key": done.fingerprint,
+                "agent": None if done.read_only else done.agent,
+                "session": None if done.read_only else app.coord.me.session,
+                "key": done.fingerprint or None,
                 "repo": app.coord.known.state.repo,
                 "remote": app.remote_name,
                 "ledger": done.founding.value,
                 "joined": done.joined,
                 **_more(app, done),
+                **({"read_only": done.read_only} if done.read_only else {}),
             }
         )
     else:
@@ -50,6 +51,13 @@ def command(policy_key: str | None, hands_over: bool, as_json: bool, agent: str 
 
 def _lines(done: SetUp, remote: str | None) -> list[str]:
     where = f", at {remote}" if remote else ", local (no remote)"
+    if done.read_only:
+        return [
+            "read-only, in this worktree: it checks, verifies and judges commits, and claims nothing",
+            f"  why      {done.read_only}",
+            f"  ledger   {'kept' if done.founding is Founding.KEPT else 'adopted'}{where}",
+            "  later    once you may write there: git coord init",
+        ]
     ledger = {Founding.NEW: "new", Founding.ADOPTED: "adopted", Founding.KEPT: "kept"}[done.founding]
     return [
         f"{done.agent}, in this worktree",

@@ -10,6 +10,7 @@ import click
 from git_coord.app import App
 from git_coord.domain.items import Intent, Item, ItemKind
 from git_coord.errors import CoordError, Kind
+from git_coord.service.members.read_only import limits
 from git_coord.service.preflight import ASK, GO, WAIT, Preflight, look_around
 from git_coord.service.remote_ledger import ROSTER_FAMILIES
 from git_coord.service.sessions import nobody
@@ -102,7 +103,9 @@ def _lines(found: Preflight, branch: str | None, dirty: list[str], steps: list[s
 
 
 def _steps(app: App, found: Preflight) -> list[str]:
-    """Return the commands to go on with, the most useful first."""
+    """Return the commands to go on with, the most useful first; a read-only clone can only look again."""
+    if limits(app.coord.files):
+        return [] if found.decision == GO else [" ".join(["git coord check", *_typed(app, _asked(found))])]
     here = nobody(app.coord)
     steps = [here.step] if here is not None else []
     if here is None and any(reason.kind == "setup" for reason in found.reasons):
@@ -124,6 +127,10 @@ def _steps(app: App, found: Preflight) -> list[str]:
     if found.decision == GO and free:
         steps.append(" ".join(["git coord claim", *_typed(app, free)]))
     return steps
+
+
+def _asked(found: Preflight) -> tuple[Item, ...]:
+    return tuple(answer.asked for answer in [*found.asked, *found.changed])
 
 
 def _typed(app: App, items: tuple[Item, ...]) -> list[str]:

@@ -11,6 +11,7 @@ from git_coord.domain.state import Block
 from git_coord.domain.timestamps import format_stamp
 from git_coord.service import query
 from git_coord.service.leases import warnings
+from git_coord.service.members.read_only import limits
 from git_coord.service.posts import Posted
 from git_coord.service.presence import Seen
 from git_coord.service.remote_ledger import ROSTER_FAMILIES
@@ -32,6 +33,7 @@ def command(is_local: bool, as_json: bool, agent: str | None) -> int:
     shown = query.status(app.coord)
     mark_read(app.coord, shown.posts)
     now = app.coord.clock.now()
+    why = limits(app.coord.files)
     if output.is_json:
         output.object(
             {
@@ -42,10 +44,14 @@ def command(is_local: bool, as_json: bool, agent: str | None) -> int:
                 "posts": [post_object(posted) for posted in shown.posts],
                 "synced_at": render.as_of_stamp(age, now),
                 "as_of": render.as_of_stamp(age, now),
+                **({"read_only": why} if why else {}),
                 "warnings": [*shown.warnings, *warnings(app.coord, app.coord.known.state)],
             }
         )
         return 0
+    if why:
+        later = "" if app.coord.identity else "; once you may write there: git coord init"
+        output.lines([f"read-only {why}{later}"])
     output.lines(_section("agents", [agent_line(seen, now) for seen in shown.agents]))
     output.lines(_section("claims", _claim_lines(shown.claims, now)))
     if shown.waiting:

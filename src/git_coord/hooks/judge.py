@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from git_coord.app import App
 from git_coord.domain.ids import Agent
 from git_coord.domain.items import Item
 from git_coord.domain.state import ItemKey, LiveClaim, strongest
 from git_coord.domain.team import Reach, Team, entitled
 from git_coord.lean import NamedTuple
+from git_coord.service.members.read_only import limits
 from git_coord.service.query import Held, Picture
 
 
@@ -61,6 +63,11 @@ def judge(now: Picture, team: Team, me: Agent | None, paths: Sequence[str]) -> J
         elif own is not None and now.is_lost(own[0]):
             lapsed.append(Obstacle(path, now.held(own[0])))
     return Judgement(len(paths), tuple(claimed), tuple(unclaimed), tuple(lapsed))
+
+
+def rules_here(app: App, team: Team) -> Team:
+    """Return the team's rules as far as they can be kept here: a read-only clone can claim nothing first."""
+    return replace(team, required=()) if limits(app.coord.files) else team
 
 
 def _own_items(now: Picture, me: Agent | None) -> Iterable[Item]:

@@ -124,7 +124,7 @@ def _judged(app: App, changes: Changes, paths: list[str]) -> tuple[Judgement, li
     from git_coord.service.snapshot import write_snapshot
     from git_coord.service.team import load_team, write_policy
 
-    from .judge import judge
+    from .judge import judge, rules_here
     from .stops import taken
 
     if open_ledger(app.coord) is None:
@@ -137,6 +137,7 @@ def _judged(app: App, changes: Changes, paths: list[str]) -> tuple[Judgement, li
         write_snapshot(app.coord)
         write_policy(app.coord.files, team, stamped, now.state.fold)
     me = app.coord.actor
+    team = rules_here(app, team)
     judged, gone = judge(now, team, me, paths), taken(app, now.state, paths)
     if judged.is_free:
         return judged, gone

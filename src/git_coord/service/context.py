@@ -14,6 +14,7 @@ from git_coord.lean import NamedTuple
 from git_coord.store.interface import Remote, Store
 
 from .files import CoordFiles
+from .members.read_only import read_only
 from .remembered import Remembered
 
 
@@ -107,8 +108,11 @@ class Coord:
 
     @property
     def me(self) -> Identity:
-        """The acting identity; raises CoordError(ERROR) when none is configured."""
+        """The acting identity; raises CoordError when none is configured: ERROR, or UNKNOWN in a read-only clone."""
         if self.identity is None:
+            found = read_only(self.files)
+            if found:
+                raise found.refusal()
             raise CoordError(Kind.ERROR, "no agent is set up in this worktree", next="git coord init")
         return self.identity
 

@@ -12,6 +12,7 @@ from git_coord.domain.statements import Claim, Operation, Takeover
 from git_coord.errors import CoordError, Kind
 
 from .context import Coord
+from .members.read_only import require_writable
 from .under_run import note_claimed
 
 O = TypeVar("O", bound=Operation)  # noqa: E741 - the one type variable of this module
@@ -40,6 +41,7 @@ def require_membership(coord: Coord) -> Member:
     Raises CoordError(ERROR) when it has not joined, CoordError(LOST) when the name, or its session, is somebody else's.
     """
     agent = coord.me.agent
+    require_writable(coord.files)
     member = coord.known.state.agents.get(agent)
     if member is None:
         raise CoordError(Kind.ERROR, f"{agent} has not joined this ledger", next=f"git coord init --agent {agent}")

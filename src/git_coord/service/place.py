@@ -23,6 +23,7 @@ from .context import Coord
 from .exchange.parts import push
 from .exchange.refusal import host_refusal, refused_by_host
 from .ledger import candidates, fetched_ledger, note_losses_of, open_ledger, place_locally, take_extension
+from .members.read_only import require_writable
 from .moving import move, store
 from .remote_ledger import (
     LEDGER_FAMILIES,
@@ -78,6 +79,7 @@ def submit(coord: Coord, make: Callable[[int], Operation], signer: Signer | None
     Raises `UnreachableError` when the remote gave no answer, CoordError(UNKNOWN) when it refuses our refs,
     CoordError(UNTRUSTED) for a bad ledger there, CoordError(ERROR) when the operation cannot be placed.
     """
+    require_writable(coord.files)
     by = signer or coord.own_signer
     if coord.remote is None:
         return _submit_locally(coord, make, by)

@@ -11,6 +11,7 @@ from git_coord.lean import NamedTuple
 
 from .checkout import neighbours
 from .context import Coord
+from .members.read_only import read_only
 from .presence import Seen, roster
 from .query import Checked, Picture, check, picture
 from .sessions import elsewhere
@@ -77,6 +78,8 @@ def _in_the_way(found: Checked, remark: str) -> Reason | None:
 
 
 def _session(coord: Coord) -> list[Reason]:
+    if coord.identity is None and read_only(coord.files):
+        return []  # it can claim nothing anyway, and what it has to know stands in `status`
     if coord.identity is None:
         return [Reason("setup", "no agent is set up here", None)]
     member = coord.known.state.agents.get(coord.me.agent)

@@ -61,9 +61,9 @@ def fetch_and_adopt(coord: Coord, families: Collection[Family] = SYNC_FAMILIES) 
 def note_synced(coord: Coord, families: Collection[Family] = LEDGER_FAMILIES) -> None:
     """Write down that what is here of these families is what the remote has now."""
     stamp = f"{coord.clock.now()}\n".encode("ascii")
-    coord.files.write(SYNCED, stamp)
+    coord.files.note(SYNCED, stamp)
     if Family.PRESENCE in families:
-        coord.files.write(SYNCED_PRESENCE, stamp)
+        coord.files.note(SYNCED_PRESENCE, stamp)
 
 
 def adopt_fetched(coord: Coord) -> None:

@@ -14,6 +14,7 @@ from git_coord.guard import whose
 from git_coord.lean import NamedTuple
 
 from .context import Coord
+from .members.read_only import read_only
 
 REJOIN = "git coord rejoin"
 EDIT_SESSIONS = os.path.join("edit", "sessions")
@@ -72,11 +73,13 @@ class Nobody(NamedTuple):
 
 
 def nobody(coord: Coord) -> Nobody | None:
-    """Return why nobody acts here, None when somebody does; the ledger has been opened.
+    """Return why nobody acts here, None when somebody does or nobody can; the ledger has been opened.
 
     No name is this worktree's own, or its agent is at work in another session: every claim is another's then.
     """
     if coord.identity is None:
+        if read_only(coord.files):
+            return None  # which is no lack of a name
         return Nobody("no agent is set up in this worktree", "git coord init")
     found = elsewhere(coord)
     if found is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Callable, Collection, Iterator
 
@@ -11,6 +12,9 @@ from git_coord.errors import CoordError, Kind
 
 _SAME_BOOT = 3
 """Seconds by which wall clock minus monotonic clock may differ within one boot: whole seconds, and a slewed clock."""
+
+
+_ONLY_READ = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 class Turn:
@@ -40,7 +44,8 @@ class OneAtATime:
     def turn(self, scope: str, names: Collection[str], limit: float) -> Iterator[Turn]:
         """Wait for a turn at most `limit` seconds; what the body marks done is stamped for those who wait.
 
-        Raises CoordError(ERROR) where the folder cannot be written.
+        Where the folder may only be read there is nothing to wait for: such a fetch succeeds when there is no news.
+        Raises CoordError(ERROR) where no lock can be made for another reason.
         """
         from filelock import FileLock, Timeout  # noqa: PLC0415  # 30 ms, and a lock made before a fork is shared
 
@@ -55,6 +60,9 @@ class OneAtATime:
             yield Turn(None)
             return
         except OSError as error:
+            if error.errno in _ONLY_READ:
+                yield Turn(limit)
+                return
             raise CoordError(Kind.ERROR, f"no lock can be taken in {self._folder}: {error.strerror}") from error
         try:
             began = self._clock.monotonic()

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from git_coord.errors import CoordError, Kind
 from git_coord.service.context import Coord
+from git_coord.service.members.read_only import forget
 from git_coord.store import refnames
 from git_coord.store.interface import PushedRef, PushStatus, RefUpdate
 from git_coord.store.refnames import Family, Ref
@@ -85,6 +86,8 @@ def push(coord: Coord, updates: Sequence[RefUpdate], *, record: bool = True) -> 
         if parts.pushes == MOST_PUSHES:
             parts.give_up(PushedRef(part[0].ref, PushStatus.REJECTED, LEFT))
     _remember(coord, parts, updates)
+    if parts.most:
+        forget(coord.files)
     return [parts.done[update.ref] for update in updates]
 
 

@@ -1,0 +1,1 @@
+"""Who belongs to the ledger, and who only looks."""
