@@ -9,8 +9,8 @@ import pytest
 from tests.helpers import Repo, new_repo
 
 from git_coord.domain.carried import TreeEntry
+from git_coord.domain.commits import Delta
 from git_coord.domain.ids import Oid
-from git_coord.domain.verdict import Delta
 from git_coord.errors import CoordError, Kind
 from git_coord.store.git import Git
 from git_coord.store.userhistory import GitHistory

@@ -49,8 +49,20 @@ def test_a_merge_at_depth_one_is_judged_against_its_first_parent(stage: Stage) -
     answer = ci.coord_json("verify", code=3)
     assert answer["commits"] == 3
     since = stage.alpha.coord_json("status")["claims"][0]["claimed_at"]
+    step = "git fetch origin && git rebase --no-ff origin/main"
     assert answer["violations"] == [
-        {"commit": bad, "path": "a.txt", "holder": "alpha", "token": 1, "since": since, "kind": "held-then"}
+        {
+            "commit": bad,
+            "author": "Test Person",
+            "subject": "past the hook",
+            "agents": ["beta"],
+            "path": "a.txt",
+            "holder": "alpha",
+            "token": 1,
+            "since": since,
+            "kind": "held-then",
+            "next": f"git coord post --to alpha 'need a.txt'      (once it is yours: {step})",
+        }
     ]
 
 
@@ -91,10 +103,10 @@ def test_people_read_commit_path_holder_and_reason(stage: Stage) -> None:
     first, row, step, age = done.out.splitlines()
     assert (done.code, done.err, first) == (3, "", "1 violation in 1 commit")
     assert row.startswith(f"  {bad[:7]}  a.txt   held by alpha #1 since ")
-    assert row.endswith("   no receipt")
+    assert row.endswith('   no receipt   "past the hook" by Test Person')
     assert step == (
-        "next   git coord post --to alpha 'need a.txt'; once it is yours, commit it anew: "
-        f"git rebase --no-ff {bad[:7]}^"
+        "next   git coord post --to alpha 'need a.txt'      "
+        "(once it is yours: git commit --amend --no-edit; if you are alpha: git coord sync)"
     )
     assert age.endswith(" ago, origin")
     assert since
@@ -115,7 +127,9 @@ def test_github_gets_an_escaped_annotation_for_each_violation(stage: Stage) -> N
     ci = stage.checkout("ci", "--branch=topic")
     annotation = (
         "::error file=odd%2C100%25%3A\u00e9.txt,title=git coord::"
-        f"{bad[:7]} changes odd,100%25:\u00e9.txt: held by alpha #2, no receipt"
+        f'{bad[:7]} ("past the hook" by Test Person) changes odd,100%25:\u00e9.txt: held by alpha #2, no receipt%0A'
+        "git coord post --to alpha 'need odd,100%25:\u00e9.txt'      "
+        "(once it is yours: git commit --amend --no-edit; if you are alpha: git coord sync)"
     )
     assert ci.with_env(GITHUB_ACTIONS="true").coord("verify").out.splitlines()[0] == annotation
     assert ci.coord("verify", "--github", "--local").out.splitlines()[0] == annotation
@@ -405,7 +419,83 @@ def test_an_old_server_that_gives_only_tips_is_asked_for_what_lies_behind_them(s
     ci.git("config", "protocol.version", "0")
     answer = ci.coord_json("verify", f"{before}..HEAD", code=3)
     assert (answer["commits"], kinds(answer)) == (2, [(bad, "a.txt", "held-then")])
-    assert ci.coord_json("verify", f"{'1' * 40}..HEAD", code=5)["code"] == "unknown"
+    answer = ci.coord_json("verify", f"{'1' * 40}..HEAD~1", code=3)
+    assert (answer["commits"], kinds(answer)) == (1, [(bad, "a.txt", "held-then")])
+
+
+@pytest.mark.parametrize("before", ["0" * 40, "1" * 40])
+@pytest.mark.parametrize("options", [(), ("--local",)])
+def test_a_before_of_zeros_or_of_nowhere_is_where_the_branch_left_the_default_branch(
+    stage: Stage, before: str, options: tuple[str, ...]
+) -> None:
+    topic(stage.beta).commit("fine", **{"c.txt": "1\n"})
+    bad = violation(stage.beta, **{"a.txt": "1\n"})
+    send(stage.beta)
+    done = stage.beta.coord("verify", *options, f"{before}..{bad}", "--json")
+    answer = json.loads(done.out)
+    assert (answer["commits"], kinds(answer)) == (2, [(bad, "a.txt", "held-then")])
+    said = "git coord: 1111111111 is nowhere any more; judged from where the branch left the default branch\n"
+    assert done.err == ("" if before.startswith("0") else said)
+    if not options:
+        assert stage.checkout("ci", "--branch=topic").coord_json("verify", f"{before}..HEAD", code=3)["commits"] == 2
+
+
+def test_a_branch_that_took_main_in_is_judged_as_a_whole(stage: Stage) -> None:
+    """What the button "update branch" makes: its first parent is the branch, which must not go unjudged."""
+    bad = violation(topic(stage.beta), **{"a.txt": "1\n"})
+    stage.alpha.commit("main moves", **{"b.md": "x\n"})
+    push(stage.alpha, "main")
+    send(stage.beta)
+    merged = stage.hub.git("merge-tree", "--write-tree", "topic", "main").splitlines()[0]
+    tip = stage.hub.git("commit-tree", merged, "-p", "topic", "-p", "main", "-m", "update branch")
+    stage.hub.git("update-ref", "refs/heads/topic", tip)
+    answer = stage.checkout("ci", "--branch=topic").coord_json("verify", code=3)
+    assert (answer["commits"], kinds(answer)) == (2, [(bad, "a.txt", "held-then")])
+
+
+def steps(repo: Repo, *args: str) -> list[str]:
+    """Return what verify says is to be typed."""
+    lines = repo.coord("verify", *args).out.splitlines()
+    first = next(n for n, line in enumerate(lines) if line.startswith("next   "))
+    return [line[7:] for line in lines[first:-1]]
+
+
+def test_nobody_is_sent_to_ask_itself(stage: Stage) -> None:
+    bad = violation(topic(stage.alpha), **{"a.txt": "1\n"})
+    stage.alpha.commit("more", **{"c.txt": "1\n"})
+    (stage.alpha.path / ".git/coord/commits").unlink()
+    push(stage.alpha, "topic")
+    assert steps(stage.alpha) == [
+        "git fetch origin && git rebase --no-ff origin/main      (your claim, but the commit has no receipt)"
+    ]
+    stage.alpha.git("rebase", "-q", "--no-ff", "origin/main")
+    assert stage.alpha.coord_json("verify")["violations"] == []
+    assert bad
+
+
+def test_a_branch_behind_a_claim_that_is_over_is_to_be_brought_up_to_date(stage: Stage) -> None:
+    bad = violation(topic(stage.beta), **{"a.txt": "1\n"})
+    stage.beta.commit("more", **{"c.txt": "1\n"})
+    send(stage.beta)
+    release(stage)
+    [step] = steps(stage.beta)
+    assert step == (
+        "git coord claim a.txt && git fetch origin && git rebase --no-ff origin/main      (alpha has released it)"
+    )
+    assert stage.beta.run("sh", "-c", step.partition("      ")[0]).code == 0
+    assert stage.beta.coord_json("verify")["violations"] == []
+    assert bad
+
+
+def test_what_has_landed_is_told_to_its_holder_and_never_to_be_rebased(stage: Stage) -> None:
+    bad = violation(topic(stage.beta), **{"a.txt": "1\n"})
+    push(stage.beta, "topic")
+    squashed = stage.squash("topic")
+    [step] = steps(stage.checkout("ci"))
+    said = f"git coord post --to alpha '{squashed[:7]} changed a.txt'"
+    assert step == f"{said}      (it has landed: its holder can merge it and claim again; or revert it)"
+    assert stage.beta.run("sh", "-c", said).code == 0
+    assert bad
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from git_coord.store.worktree import Worktree
 from .configured import open_remote, remote_name, settings
 
 if TYPE_CHECKING:
-    from git_coord.domain.verdict import Delta
+    from git_coord.domain.commits import Delta
     from git_coord.service.commits import UserHistory
     from git_coord.service.landing import Branches
     from git_coord.service.leases import Gone

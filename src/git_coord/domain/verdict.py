@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
-from git_coord.lean import NamedTuple
-
 from .announcements import ReceiptEntry
 from .carried import Past, Step, ThreeWay, TreeEntry, is_carried, still_open
+from .commits import Delta, UserCommit
 from .holding import covering, may_edit
 from .ids import Agent, Oid
 from .items import Item
@@ -33,31 +32,6 @@ class Breach(Enum):
     """The hook was told to let it pass, and its author did not hold the path."""
     UNCLAIMED = "unclaimed"
     """The team's rules ask for a claim of this path, and its author had none."""
-
-
-class Delta(NamedTuple):
-    """A path that a commit changed, with what was there before and after; None is "not there".
-
-    For a merge `old` is what its first parent has, and `others` what the other parents have.
-    """
-
-    path: str
-    old: TreeEntry | None
-    new: TreeEntry | None
-    others: tuple[TreeEntry | None, ...] = ()
-
-    @property
-    def olds(self) -> tuple[TreeEntry | None, ...]:
-        """What each parent has there."""
-        return (self.old, *self.others)
-
-
-class UserCommit(NamedTuple):
-    """A commit of the user's history with its own delta: of a merge, what differs from all its parents."""
-
-    oid: Oid
-    parents: tuple[Oid, ...]
-    changes: tuple[Delta, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,12 +96,17 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One path of one commit, how it goes against a claim, and against whose (None: nobody's)."""
+    """One path of one commit, how it goes against a claim, and against whose (None: nobody's).
+
+    `agents` are those whose receipts of the commit count; `is_live` tells whether the claim is still there.
+    """
 
     commit: Oid
     delta: Delta
     kind: Breach
     claim: LiveClaim | None
+    agents: tuple[Agent, ...] = field(default=(), compare=False)
+    is_live: bool = field(default=True, compare=False)
 
     @property
     def path(self) -> str:
@@ -175,7 +154,9 @@ class _Court:
             kind = Breach.UNCLAIMED  # 5
         if kind is None or self._is_carried(commit, delta):  # 6
             return None
-        return Violation(commit.oid, delta, kind, now)
+        agents = tuple(dict.fromkeys(receipt.agent for receipt in receipts))
+        is_live = now is None or now.op in self._evidence.newest.claims
+        return Violation(commit.oid, delta, kind, now, agents, is_live)
 
     def _passes(self, receipt: Attested, path: str) -> bool:
         """Tell whether its author held the path for edit when it was made, and nobody else anything against that."""

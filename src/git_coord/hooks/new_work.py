@@ -10,9 +10,10 @@ from collections.abc import Collection
 from functools import cache
 from typing import TYPE_CHECKING
 
+from git_coord.domain.commits import Delta, UserCommit
 from git_coord.domain.ids import Oid
 from git_coord.domain.team import Reach, Team
-from git_coord.domain.verdict import Delta, Evidence, Rules, UserCommit, judge
+from git_coord.domain.verdict import Evidence, Rules, judge
 from git_coord.guard.git import EMPTY_TREES, Process
 from git_coord.service.evidence import read_notes
 from git_coord.service.judge.means import GitMeans

@@ -18,8 +18,9 @@ from . import branches, breaches
 
 if TYPE_CHECKING:
     from git_coord.app import App
+    from git_coord.domain.commits import UserCommit
     from git_coord.domain.team import Team
-    from git_coord.domain.verdict import UserCommit, Violation
+    from git_coord.domain.verdict import Violation
 
 BYPASS = "bypass  GIT_COORD_BYPASS=1 git push …      (CI will see it all the same)"
 MOST_ROWS = 20
@@ -273,27 +274,15 @@ def _refusal(
 ) -> list[str]:
     from git_coord.service.query import picture
 
-    now = picture(app.coord)
-    count, total = len({one.commit for one in found}), len(commits)
-    said = "warning" if warns else "push refused"
-    head = f"git coord: {said}, {count} of {total} commit{'s' * (total != 1)} against a claim"
-    rows = breaches.rows(found[:MOST_ROWS], now.now)
-    until = [_until(app, one, now.held(one.claim).lease_until if one.claim else None) for one in found[:MOST_ROWS]]
-    lines = [f"{row}{end}" for row, end in zip(rows, until, strict=True)]
-    more = [f"  … and {len(found) - MOST_ROWS} more"] if len(found) > MOST_ROWS else []
+    now, history = picture(app.coord), app.history()
+    reader = breaches.Reader(app.coord.actor, history.resolve(["HEAD"])[0], None)
+    about = history.described({one.commit for one in found[:MOST_ROWS]})
+    lines = breaches.refusal(found, len(commits), now, about, warns=warns)
     here = nobody(app.coord)
     who = [here.line] if here is not None else []
-    ways = [*([here.step] if here is not None else []), breaches.way_out(found[0], app.coord.actor)]
+    ways = [*([here.step] if here is not None else []), *breaches.steps(found[:MOST_ROWS], reader)]
     steps = [f"{'' if n else 'next':4}    {way}" for n, way in enumerate(ways)]
-    return [head, *lines, *more, *who, *_as_of(app, age), *steps, *([] if warns else [BYPASS])]
-
-
-def _until(app: App, one: Violation, end: int | None) -> str:
-    if one.claim is None or end is None:
-        return ""
-    if one.claim.op not in app.coord.known.state.claims:
-        return "   released since"
-    return f"   until {breaches.clock_time(end, app.coord.clock.now())}"
+    return [*lines, *who, *_as_of(app, age), *steps, *([] if warns else [BYPASS])]
 
 
 def _say(lines: Sequence[str]) -> None:

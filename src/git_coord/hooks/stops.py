@@ -12,8 +12,8 @@ from git_coord.service import gone
 
 if TYPE_CHECKING:
     from git_coord.app import App
+    from git_coord.domain.commits import UserCommit
     from git_coord.domain.state import State
-    from git_coord.domain.verdict import UserCommit
     from git_coord.service.leases import Gone
 
 

@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from git_coord.domain.carried import Past, ThreeWay, TreeEntry
+from git_coord.domain.commits import Described, UserCommit
 from git_coord.domain.ids import Oid
-from git_coord.domain.verdict import UserCommit
 from git_coord.store import refnames
 
 
@@ -59,6 +59,15 @@ class UserHistory(Protocol):
 
         None when there is no remote or it has none. Raises CoordError(UNKNOWN) without an answer.
         """
+
+    def default_name(self) -> str | None:
+        """Return what people call the remote's default branch here, as in `origin/main`, None for none."""
+
+    def is_on_default(self, commit: Oid) -> bool:
+        """Tell whether a commit is on the default branch, as far as this clone's copy of it knows."""
+
+    def described(self, oids: Collection[Oid]) -> dict[Oid, Described]:
+        """Return author and subject of commits that are here."""
 
     def merges(self) -> Merges:
         """Return git's own merges of what is here."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from git_coord.domain.announcements import ReceiptEntry, TouchedPath
+from git_coord.domain.commits import UserCommit
 from git_coord.domain.holding import holds, is_open
 from git_coord.domain.ids import Agent, Oid
 from git_coord.domain.receipts import Noted, made
 from git_coord.domain.state import State
-from git_coord.domain.verdict import UserCommit
 from git_coord.lean import NamedTuple
 
 from .commits import UserHistory

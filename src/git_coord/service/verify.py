@@ -1,23 +1,24 @@
-"""Judge commits by the ledger and the receipts, as `git coord verify` and pre-push do; find the range to judge."""
+"""Judge commits by the ledger and the receipts, as `git coord verify` and pre-push do."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from git_coord.domain.ids import Oid, is_oid
+from git_coord.domain.commits import Described, UserCommit
+from git_coord.domain.ids import Oid
 from git_coord.domain.team import NO_RULES, Reach, Team
-from git_coord.domain.verdict import Attested, Evidence, Rules, UserCommit, Violation, judge
+from git_coord.domain.verdict import Attested, Evidence, Rules, Violation, judge
 from git_coord.errors import CoordError, Kind
 from git_coord.store import refnames
-from git_coord.store.interface import Remote
 from git_coord.store.refnames import Family
 
 from .commits import UserHistory
 from .context import Coord
 from .evidence import Notes, attested, read_notes
 from .judge.means import GitMeans
+from .judge.span import complete, find_span
 from .ledger import open_ledger
 from .lineage import kept_since, lineage
 from .remote_ledger import fetch_and_adopt
@@ -25,17 +26,6 @@ from .sync import picture_age
 from .team import MAX_BYTES, RULES_FILE, parse_team
 
 FAMILIES = (Family.CLAIMS, Family.REQUESTS, Family.NOTES)
-DEEPER = (50, 500, 5000)
-"""How many more commits are fetched at a time, until a shallow history has what is to be judged."""
-ASK_SECONDS = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """What is to be judged: everything `tip` contains and `base` does not (None: everything)."""
-
-    base: Oid | None
-    tip: Oid
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +35,12 @@ class Verified:
     commits: int
     violations: tuple[Violation, ...]
     age: int | None
+    about: Mapping[Oid, Described]
+    """Author and subject of the commits against a claim."""
+    onto: str | None
+    """The default branch, as in `origin/main`, to bring a branch up to date."""
+    is_on_default: bool
+    """Whether what was judged is on the default branch."""
 
 
 def verify(coord: Coord, history: UserHistory, asked: str | None, *, is_local: bool) -> Verified:
@@ -53,8 +49,8 @@ def verify(coord: Coord, history: UserHistory, asked: str | None, *, is_local: b
     Raises CoordError: USAGE for a range that names nothing, UNKNOWN without an answer or with too shallow a history,
     UNTRUSTED for a ledger that does not verify or is not the one that the base branch pins.
     """
-    span = _span(coord, history, asked, is_local=is_local)
-    commits = _complete(coord, history, span, is_local=is_local)
+    span = find_span(coord, history, asked, is_local=is_local)
+    commits = complete(coord, history, span, is_local=is_local)
     team = _team(coord, span.base)
     _pin(coord, team)
     is_new = open_ledger(coord) is None
@@ -66,7 +62,12 @@ def verify(coord: Coord, history: UserHistory, asked: str | None, *, is_local: b
         ledger = lineage(coord.store, coord.known.oid, None)
         notes.check_anchors(ledger, kept_since(coord.store, ledger))
     found = judged(coord, history, commits, team, notes, fetches=not is_local)
-    return Verified(len(commits), tuple(found), picture_age(coord))
+    age = picture_age(coord)
+    if not found:
+        return Verified(len(commits), (), age, {}, None, is_on_default=False)
+    about = history.described({one.commit for one in found})
+    default = history.default_name(), history.is_on_default(span.tip)
+    return Verified(len(commits), tuple(found), age, about, *default)
 
 
 def judged(
@@ -123,100 +124,6 @@ def touches_a_claim(coord: Coord, commits: Sequence[UserCommit]) -> bool:
     """Tell whether any path of these commits is under a live claim, whoever holds it."""
     index = coord.known.state.index
     return any(index.covering(path) for path in {delta.path for commit in commits for delta in commit.changes})
-
-
-def _span(coord: Coord, history: UserHistory, asked: str | None, *, is_local: bool) -> Span:
-    if asked is not None:
-        return _named_span(coord, history, asked, is_local=is_local)
-    tip = history.resolve(["HEAD"])[0]
-    if tip is None:
-        raise CoordError(Kind.USAGE, "nothing is checked out", next="git coord verify HEAD~1..HEAD")
-    parents = _parents(coord, tip)
-    if len(parents) > 1:
-        return Span(parents[0], tip)
-    base = history.default_tip(ASK_SECONDS)
-    if base is None:
-        raise CoordError(Kind.USAGE, "no default branch to compare with", next="git coord verify HEAD~1..HEAD")
-    span = Span(base, tip)
-    if _complete(coord, history, span, is_local=is_local):
-        return span
-    # The default branch itself: what its newest commit brought.
-    return Span(parents[0] if parents else None, tip)
-
-
-def _named_span(coord: Coord, history: UserHistory, asked: str, *, is_local: bool) -> Span:
-    start, dots, end = asked.partition("..")
-    if not dots or end.startswith("."):
-        raise CoordError(Kind.USAGE, f"{asked!r} is not a range A..B", next="git coord verify HEAD~1..HEAD")
-    names = [start or "HEAD", end or "HEAD"]
-    for name in names:
-        if is_oid(name) and not is_local and coord.remote is not None and history.resolve([name]) == [None]:
-            _bring(coord.remote, history, Oid(name), [end or "HEAD", "HEAD"])
-    if not is_local and coord.remote is not None:
-        _bring_behind(coord.remote, history, names)
-    base, tip = history.resolve(names)
-    if base is None or tip is None:
-        lost = names[0] if base is None else names[1]
-        raise CoordError(Kind.USAGE, f"{lost!r} names no commit here", next="git fetch")
-    return Span(base, tip)
-
-
-def _bring_behind(remote: Remote, history: UserHistory, names: list[str]) -> None:
-    """Deepen a shallow history until names like `HEAD~3` are here, as far as it goes."""
-    for step in DEEPER:
-        lost = [name for name, oid in zip(names, history.resolve(names), strict=True) if oid is None]
-        head = history.resolve(["HEAD"])[0]
-        if head is None or not any(sign in name for name in lost for sign in "~^"):
-            return
-        try:
-            remote.deepen(step, head)
-        except CoordError:
-            return  # the name is then reported as lost
-
-
-def _bring(remote: Remote, history: UserHistory, commit: Oid, names: list[str]) -> None:
-    """Fetch a commit by its id; from a server that gives only tips, go back to it from one that is here."""
-    try:
-        remote.deepen(1, commit)
-    except CoordError as refused:
-        tip = next((found for found in history.resolve(names) if found), None)
-        if refused.kind is not Kind.UNKNOWN or tip is None:
-            raise
-        for step in DEEPER:
-            remote.deepen(step, tip)
-            if history.resolve([commit]) != [None]:
-                return
-        raise
-
-
-def _parents(coord: Coord, commit: Oid) -> list[Oid]:
-    """Return the parents that the commit itself names, which git hides at the end of a shallow history."""
-    found = coord.store.read([commit])[0]
-    header = found.data.partition(b"\n\n")[0].split(b"\n") if found else []
-    return [Oid(line[7:].decode("ascii")) for line in header if line.startswith(b"parent ")]
-
-
-def _complete(coord: Coord, history: UserHistory, span: Span, *, is_local: bool) -> list[UserCommit]:
-    """Return the commits of the span, fetching more of a shallow history until all of it is here."""
-    ends = [end for end in (span.tip, span.base) if end is not None]
-    for step in (*DEEPER, None):
-        commits = _commits(history, span, ends)
-        if commits is not None:
-            return commits
-        if step is None or is_local or coord.remote is None:
-            break
-        for end in ends:
-            coord.remote.deepen(step, end)
-    raise CoordError(
-        Kind.UNKNOWN, "history too shallow: not all that is to be judged is here", next="git fetch --unshallow"
-    )
-
-
-def _commits(history: UserHistory, span: Span, ends: Sequence[Oid]) -> list[UserCommit] | None:
-    if None in history.resolve(ends):
-        return None
-    commits = history.commits([span.tip], [] if span.base is None else [span.base])
-    return None if history.is_cut_off(commits, ends[-1], span.tip) else commits
 
 
 def _team(coord: Coord, base: Oid | None) -> Team:

@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
 from git_coord.domain.carried import Past, ThreeWay, TreeEntry
+from git_coord.domain.commits import Delta
 from git_coord.domain.ids import Oid
 from git_coord.domain.merkle import GitObject, hash_object
-from git_coord.domain.verdict import Delta
 from git_coord.lean import NamedTuple
 
 from . import refnames

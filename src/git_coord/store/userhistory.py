@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from git_coord.domain.carried import TreeEntry
+from git_coord.domain.commits import Delta, Described, UserCommit
 from git_coord.domain.ids import Oid
-from git_coord.domain.verdict import Delta, UserCommit
 from git_coord.errors import CoordError, Kind
 
 from . import refnames
@@ -33,6 +33,9 @@ class GitHistory:
         """Prepare; nothing is run yet."""
         self._git = git
         self._remote = remote
+        self._asked: Oid | None = None
+        self._asked_name: str | None = None
+        """The default branch as the remote named it, where this clone has no copy."""
 
     def commits(self, tips: Sequence[Oid], excluded: Sequence[Oid], remote: str | None = None) -> list[UserCommit]:
         """Return what is reachable from the tips and from nothing that is excluded, parents first."""
@@ -98,7 +101,7 @@ class GitHistory:
         here = self.resolve([refnames.default_branch(self._remote)])[0]
         if here is not None:
             return here
-        line = ["ls-remote", "--end-of-options", self._remote, "HEAD"]
+        line = ["ls-remote", "--symref", "--end-of-options", self._remote, "HEAD"]
         try:
             done = self._git.online().run(line, timeout=timeout, check=False)
         except CoordError as trouble:
@@ -107,8 +110,37 @@ class GitHistory:
             raise CoordError(Kind.UNKNOWN, f"no answer from {self._remote} in {timeout:g} s") from None
         if done.code != 0:
             raise CoordError(Kind.UNKNOWN, f"{self._remote}: {first_words(done.err) or 'could not be asked'}")
-        words = done.out.decode("ascii", "replace").split()
-        return Oid(words[0]) if words else None
+        rows = [line.split() for line in done.out.decode("utf-8", "surrogateescape").splitlines()]
+        names = [row[1] for row in rows if row[0] == "ref:" and row[1].startswith(refnames.BRANCHES)]
+        tips = [row[0] for row in rows if row[0] != "ref:"]
+        self._asked_name = f"{self._remote}/{names[0].removeprefix(refnames.BRANCHES)}" if names else None
+        self._asked = Oid(tips[0]) if tips else None
+        return self._asked
+
+    def default_name(self) -> str | None:
+        """Return what people call the remote's default branch here, as in `origin/main`, None for none."""
+        if self._remote is None:
+            return None
+        line = ["rev-parse", "--abbrev-ref", "--verify", "--quiet", refnames.default_branch(self._remote)]
+        known = self._git.run(line, check=False).out.decode("utf-8", "surrogateescape").strip()
+        return known or self._asked_name
+
+    def is_on_default(self, commit: Oid) -> bool:
+        """Tell whether a commit is on the default branch, as far as this clone's copy of it knows."""
+        tip = None if self._remote is None else self.resolve([refnames.default_branch(self._remote)])[0] or self._asked
+        if tip is None or self.resolve([tip]) == [None]:
+            return False
+        return self._git.run(["merge-base", "--is-ancestor", commit, tip], check=False).code == 0
+
+    def described(self, oids: Collection[Oid]) -> dict[Oid, Described]:
+        """Return author and subject of commits that are here."""
+        if not oids:
+            return {}
+        asked = "".join(f"{oid}\n" for oid in sorted(oids)).encode("ascii")
+        line = ["log", "--no-walk=unsorted", "--stdin", "--no-show-signature", "--format=%H%x00%an%x00%s", "--no-patch"]
+        rows = self._git.run(line, asked, check=False).out.decode("utf-8", "surrogateescape").splitlines()
+        parts = [row.split("\0") for row in rows]
+        return {Oid(oid): Described(author, subject) for oid, author, subject in parts}
 
     def merges(self) -> GitMerges:
         """Return git's own merges of what is here."""

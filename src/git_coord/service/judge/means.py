@@ -6,19 +6,20 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 
 from git_coord.domain.carried import Past, ThreeWay, TreeEntry
+from git_coord.domain.commits import Delta, UserCommit
 from git_coord.domain.ids import Oid
-from git_coord.domain.verdict import Attested, Delta, UserCommit
+from git_coord.domain.verdict import Attested
 from git_coord.errors import CoordError, Kind
 from git_coord.service.commits import Merges
 from git_coord.service.context import Coord
 from git_coord.store.interface import Remote
 
+from .span import DEEPER
 from .underway import granted_later
 
 MAX_MERGES = 40_000
 """Merges of contents in one judgement: a hostile history costs seconds, and what is left unmerged is new work."""
 MAX_SINGLE = 32
-DEEPER = (50, 500, 5000)
 
 
 class GitMeans:

@@ -1,0 +1,40 @@
+"""The user's commits as a judgement sees them: what each changes, and how it calls itself."""
+
+from __future__ import annotations
+
+from git_coord.lean import NamedTuple
+
+from .carried import TreeEntry
+from .ids import Oid
+
+
+class Delta(NamedTuple):
+    """A path that a commit changed, with what was there before and after; None is "not there".
+
+    For a merge `old` is what its first parent has, and `others` what the other parents have.
+    """
+
+    path: str
+    old: TreeEntry | None
+    new: TreeEntry | None
+    others: tuple[TreeEntry | None, ...] = ()
+
+    @property
+    def olds(self) -> tuple[TreeEntry | None, ...]:
+        """What each parent has there."""
+        return (self.old, *self.others)
+
+
+class Described(NamedTuple):
+    """Who made a commit, and how it calls itself: the words of others."""
+
+    author: str
+    subject: str
+
+
+class UserCommit(NamedTuple):
+    """A commit of the user's history with its own delta: of a merge, what differs from all its parents."""
+
+    oid: Oid
+    parents: tuple[Oid, ...]
+    changes: tuple[Delta, ...]
