@@ -97,9 +97,14 @@ SHAPES = {
         '"at", "passes_at"}]}'
     ),
     "an error": '{"ok": false, "code", "message", "next"}, and what else is known',
-    "claim, granted": '{"token", "agent", "confirmed", "items": [ITEM], "lease_until", "stamps": [STAMP], "warnings"}',
+    "SIMILAR": '{"path", "similar"}: a name that nothing has yet, and the nearest that exists, or null',
+    "claim, granted": (
+        '{"token", "agent", "confirmed", "items": [ITEM], "lease_until", "new": [SIMILAR], "stamps": [STAMP], '
+        '"warnings"}'
+    ),
     "claim, for less than one has": (
-        '{"token", "agent", "confirmed", "items": [ITEM], "lease_until", "stamps": [STAMP], "warnings", "kept": '
+        '{"token", "agent", "confirmed", "items": [ITEM], "lease_until", "new": [SIMILAR], "stamps": [STAMP], '
+        '"warnings", "kept": '
         '[{"path", "held", "intent", "token"}]}: the own edits that stay as they are'
     ),
     "claim, refused": f'{{"ok": false, "code": "conflict", {CONFLICT}, "conflicts": [{{the same fields}}], "next"}}',
@@ -125,17 +130,20 @@ SHAPES = {
         "shared_checkout, foreign_changes (exit 3)"
     ),
     "check": (
-        '{"code", "resources": [{"path", "status": "free|mine|held|stale|blocked|unknown", "holder"}], "as_of"}; of '
+        '{"code", "resources": [{"path", "status": "free|mine|held|stale|blocked|unknown", "holder"}], "as_of", '
+        '"new": [SIMILAR]}; of '
         'what is held also "held", "intent", "token", "confirmed", "purpose", "claimed_at", "lease_until", '
         '"holder_stale"'
     ),
-    "check, a blocked task": '{"code", "resources": [{"path", "status", "holder", BLOCK}], "next", "as_of"}',
+    "check, a blocked task": (
+        '{"code", "resources": [{"path", "status", "holder", BLOCK}], "next", "as_of", "new": [SIMILAR]}'
+    ),
     "block, unblock": '{"confirmed", "tasks", "still_blocked", "blocks": [BLOCK]}',
     "preflight": (
         '{"code", "decision": "go|wait|ask", "reasons": [{"kind", "text", "agent"}], "branch", "dirty", '
         '"agents": [AGENT], "shared_with", "worktree", "resources": [{"changed", and the fields of check: "path", '
         '"status", "holder", "held", "intent", "token", "confirmed", "purpose", "claimed_at", "lease_until", '
-        '"holder_stale"}], "next", "as_of"}'
+        '"holder_stale"}], "next", "as_of", "new": [SIMILAR]}'
     ),
     "status": (
         '{"agents": [AGENT], "claims": [CLAIM], "waiting": [WAITER], "blocked": [BLOCK], "posts": [POST], '

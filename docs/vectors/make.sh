@@ -289,6 +289,17 @@ living() { # the second half: waiting, handing over, tasks, what is landed, take
 	claim beta '{"intent":"read","path":"t"}' null null
 	granted '[]' && counts
 	step 43-read-keeps-the-edit '#16 beta claims t (read)'
+
+	claim alpha '{"glob":"u/**/*.sql","intent":"edit"}' '[]' null
+	granted '[]' && counts
+	step 44-glob '#17 alpha claims glob:u/**/*.sql (edit)'
+
+	claim beta '{"intent":"edit","path":"u/new"}' null null && counts
+	step 45-folder-meets-the-glob 'beta is refused claim u/new (edit): alpha #17'
+
+	claim beta '{"file":true,"intent":"edit","path":"u/new"}' '[]' null
+	granted '[]' && counts
+	step 46-file-to-be-does-not '#18 beta claims u/new (edit)'
 }
 checkpoint() { # TREE
 	op alpha policy checkpoint "\"number\":$epoch" "\"old\":\"$old\"" "\"root\":\"$root\"" "\"tree\":\"$1\""
@@ -355,6 +366,10 @@ refusals() { # every one but the first differs from a placeable operation in one
 	done
 	with claim "$(claim_members '{"glob":"a**","intent":"edit"}')" | refuse statement glob-star-star-inside
 	with claim "$(claim_members '{"intent":"write","path":"a"}')" | refuse statement unknown-intent
+	with claim "$(claim_members '{"file":false,"intent":"edit","path":"a"}')" | refuse statement file-false
+	with claim "$(claim_members '{"file":true,"intent":"edit","path":"."}')" | refuse statement file-everything
+	with claim "$(claim_members '{"file":true,"glob":"a","intent":"edit"}')" | refuse statement file-glob
+	with claim "$(claim_members "{\"blob\":\"$blob\",\"file\":true,\"intent\":\"edit\",\"path\":\"a\"}")" | refuse statement file-and-blob
 	with claim "$(claim_members '{"intent":"edit","path":"a"},{"intent":"read","path":"a"}')" | refuse statement item-twice
 	with rejoin '"zeal":1' | refuse newer unknown-field
 	with retire '"zeal":1' | refuse newer reserved-kind

@@ -46,6 +46,7 @@ def test_as_json_each_resource_says_who_and_until_when(pair: tuple[Repo, Repo]) 
             },
             {"path": "b", "status": "free", "holder": None},
         ],
+        "new": [{"path": "b", "similar": None}],
     }
     answer = beta.coord_json("check", "b")
     assert (answer["ok"], answer["code"]) == (True, "ok")
@@ -58,7 +59,7 @@ def test_a_lease_that_is_over_is_stale_and_still_blocks(alone: Repo) -> None:
     assert beta.coord_json("check", "a", code=7)["resources"][0]["holder_stale"] is True
     assert said(beta.coord("check", "a", "b")) == (
         7,
-        "stale a   alpha #1 edit   stale since <time>\nfree  b\nlocal, no remote\n",
+        "stale a   alpha #1 edit   stale since <time>\nfree  b   new\nlocal, no remote\n",
         "",
     )
     assert beta.coord_json("claim", "a", code=3)["holder_stale"] is True

@@ -13,7 +13,7 @@ def test_a_grant_names_token_end_and_items(pair: tuple[Repo, Repo]) -> None:
     done = alpha.coord("claim", "src/parser.py", "src/lexer", "-m", "fix string escapes")
     assert said(done) == (
         0,
-        "#1  yours until <time>, longer while you are alive\n  edit   src/parser.py\n  edit   src/lexer\n",
+        "#1  yours until <time>, longer while you are alive\n  edit   src/parser.py   new\n  edit   src/lexer   new\n",
         "",
     )
 
@@ -32,6 +32,7 @@ def test_a_grant_as_json_has_the_documented_fields(pair: tuple[Repo, Repo]) -> N
             {"path": "new", "intent": "read", "match": "literal", "blob": None},
         ],
         "lease_until": "<stamp>",
+        "new": [{"path": "new", "similar": None}],
         "stamps": [{"name": "ticket", "value": "7"}],
         "warnings": [],
     }
@@ -112,8 +113,8 @@ def test_a_read_of_what_one_edits_keeps_the_edit_and_says_so(pair: tuple[Repo, R
         0,
         "#2  yours until <time>, longer while you are alive\n"
         "  read   a   kept your edit claim #1\n"
-        "  read   src/x.py   kept your edit claim #1 of src\n"
-        "  read   b\n",
+        "  read   src/x.py   kept your edit claim #1 of src   new\n"
+        "  read   b   new\n",
     )
     kept = {"path": "a", "held": "a", "intent": "edit", "token": 1}
     assert alpha.coord_json("claim", "--read", "a", "b")["kept"] == [kept]
@@ -143,7 +144,7 @@ def test_a_read_of_what_one_edits_takes_no_commit_away(pair: tuple[Repo, Repo]) 
 
 def test_literal_names_with_pattern_signs_hit_only_themselves(pair: tuple[Repo, Repo]) -> None:
     alpha, beta = pair
-    alpha.coord_json("claim", "app/[id].tsx", "src", "*")
+    alpha.coord_json("claim", "app/[id].tsx", "src", "path:*")
     free = ["app/i.tsx", "src2/a", "b"]
     assert [row["status"] for row in beta.coord_json("check", *free)["resources"]] == ["free"] * 3
     held = ["app/[id].tsx", "src/a", "*"]
@@ -256,7 +257,7 @@ def test_offline_a_claim_is_held_here_only_and_says_so(trio: tuple[Repo, Repo, R
     done = alpha.coord("claim", "a", "--offline")
     assert said(done) == (
         0,
-        "held here only, not confirmed by origin; until <time>\n  edit   a\nnext   git coord sync\n",
+        "held here only, not confirmed by origin; until <time>\n  edit   a   new\nnext   git coord sync\n",
         "",
     )
     answer = alpha.coord_json("claim", "b", "--offline")

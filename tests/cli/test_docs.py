@@ -80,14 +80,14 @@ WAITS = {"claim, waited in vain", "claim, deadlock", "release --to"}
 """Compared in tests/cli/test_waiting.py and test_hand_over.py."""
 LINES = {
     "claim, granted": (["claim", "b", "--stamp", "x=1"], 0),
-    "claim, for less than one has": (["claim", "--read", "mine", "--stamp", "x=1"], 0),
+    "claim, for less than one has": (["claim", "--read", "mine", "other", "--stamp", "x=1"], 0),
     "claim, refused": (["claim", "held"], 3),
     "release, renew, break": (["renew", "--all"], 0),
     "takeover, refused": (["takeover", "held"], 3),
-    "check": (["check", "held"], 3),
-    "check, a blocked task": (["check", "task:stuck"], 8),
+    "check": (["check", "held", "other"], 3),
+    "check, a blocked task": (["check", "task:stuck", "other"], 8),
     "block, unblock": (["unblock", "task:stuck"], 0),
-    "preflight": (["preflight", "held"], 3),
+    "preflight": (["preflight", "held", "other"], 3),
     "status": (["status"], 0),
     "presence": (["presence"], 0),
     "posts": (["posts"], 0),
@@ -121,7 +121,7 @@ def test_the_documented_json_is_what_comes(pair: tuple[Repo, Repo], generate: Mo
 
 
 def test_every_documented_answer_is_compared(generate: ModuleType) -> None:
-    parts = {"ITEM", "STAMP", "CLAIM", "AGENT", "BLOCK", "POST", "WAITER", "CONFLICT", "GATES"}
+    parts = {"ITEM", "SIMILAR", "STAMP", "CLAIM", "AGENT", "BLOCK", "POST", "WAITER", "CONFLICT", "GATES"}
     landing = {"a claim that waits for a branch", "settled, of sync", "warnings, of claim"}
     assert set(generate.SHAPES) - set(LINES) == {*parts, *WAITS, *landing, "takeover", "rejoin", "verify", "watch"}
 

@@ -70,13 +70,13 @@ def test_a_name_that_is_not_utf8_is_base64_in_json(alone: Repo) -> None:
 def test_hints_with_odd_names_can_be_typed(pair: tuple[Repo, Repo]) -> None:
     alpha, beta = pair
     alpha.coord_json("claim", "held")
-    odd = ["new\nline", "it's", "$HOME `x`", "bidi\u202e", os.fsdecode(b"\xff'\\"), "~x", "#7"]
+    odd = ["new\nline", "it's", "$HOME `x`", "bidi\u202e", os.fsdecode(b"\xff'\\"), "~x", "./#7", "path:a:b*"]
     done = beta.coord("claim", "held", *odd)
     line = done.out.splitlines()[-1]
     assert _raw(done.out) == []
     assert type_in(beta, line.strip().removesuffix("   (what is free)")).code == 0
     paths = [item["path"] for item in beta.coord_json("status")["claims"][-1]["items"]]
-    assert paths == [*odd[:4], {"b64": base64.b64encode(b"\xff'\\").decode()}, *odd[5:]]
+    assert paths == [*odd[:4], {"b64": base64.b64encode(b"\xff'\\").decode()}, "~x", "#7", "a:b*"]
 
 
 def test_hints_about_very_long_names_still_fit_a_post(pair: tuple[Repo, Repo]) -> None:

@@ -18,7 +18,7 @@ def test_nothing_in_the_way_is_go_with_the_line_to_claim(pair: tuple[Repo, Repo]
     assert said(done) == (
         0,
         f"branch    main, nothing changed\n{HERE}"
-        "paths     free  src/a b.py\n"
+        "paths     free  src/a b.py   new\n"
         "go\n"
         "next      git coord claim 'src/a b.py'\n"
         "as of <age> ago, origin\n",
@@ -36,7 +36,7 @@ def test_a_path_that_is_held_is_wait_and_says_by_whom(pair: tuple[Repo, Repo]) -
         3,
         f"branch    main, nothing changed\n{HERE}"
         'paths     held  src/a.py   beta #1 edit src   "why"   until <time>\n'
-        "          free  free\n"
+        "          free  free       new\n"
         "wait      src/a.py is held by beta\n"
         "next      git coord post --to beta 'need src/a.py'\n"
         "          git coord claim src/a.py free --wait 10m\n"
@@ -163,6 +163,7 @@ def test_preflight_as_json_has_the_documented_fields(alone: Repo) -> None:
         "dirty": [],
         "next": None,
         "worktree": None,
+        "new": [],
         "as_of": "<stamp>",
     }
 

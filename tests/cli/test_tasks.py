@@ -30,7 +30,7 @@ def test_a_blocked_task_says_who_since_when_and_why(pair: tuple[Repo, Repo]) -> 
     assert said(beta.coord("check", "task:E-1/2", "a")) == (
         8,
         'blocked task:E-1/2   by alpha since <time>   "waits for a decision"\n'
-        "free    a\n"
+        "free    a            new\n"
         "as of <age> ago, origin\n"
         "next   git coord post --to alpha 'is task:E-1/2 still blocked?'\n",
         "",
@@ -51,6 +51,7 @@ def test_a_blocked_task_says_who_since_when_and_why(pair: tuple[Repo, Repo]) -> 
                 "tasks": ["task:E-1"],
             }
         ],
+        "new": [],
     }
 
 

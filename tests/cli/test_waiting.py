@@ -40,7 +40,7 @@ def test_a_waiter_is_granted_by_the_release_which_names_it(team: tuple[Repo, Rep
     )
     code, out, err = waiter.ends()
     assert (code, err) == (0, "")
-    assert plain(out) == "#2  yours until <time>, longer while you are alive\n  edit   src/lexer/scan.py\n"
+    assert plain(out) == "#2  yours until <time>, longer while you are alive\n  edit   src/lexer/scan.py   new\n"
     (claim,) = beta.coord_json("status")["claims"]
     assert (claim["agent"], claim["token"], claim["unattended"]) == ("beta", 2, False)
 

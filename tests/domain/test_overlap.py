@@ -24,6 +24,10 @@ def file(name: str) -> Item:
     return Item(ItemKind.PATH, name, Intent.EDIT, BLOB)
 
 
+def to_be(name: str) -> Item:
+    return Item(ItemKind.PATH, name, Intent.EDIT, file=True)
+
+
 def glob(name: str) -> Item:
     return Item(ItemKind.GLOB, name, Intent.EDIT)
 
@@ -52,6 +56,10 @@ def task(name: str) -> Item:
         (path("SRC"), path("src/\udce9"), Fold.CASE_NFC, True),
         (path("\udce9a"), path("\udce9A"), Fold.CASE_NFC, False),
         (file("README.md"), glob("**/*.py"), Fold.NONE, False),
+        (to_be("d/new.py"), glob("d/**/*.sql"), Fold.NONE, False),
+        (to_be("d/new.sql"), glob("d/**/*.sql"), Fold.NONE, True),
+        (to_be("d"), path("d/a"), Fold.NONE, True),
+        (to_be("."), glob("x/*.py"), Fold.NONE, True),
         (path("README.md"), glob("**/*.py"), Fold.NONE, True),
         (file("a/b.py"), glob("**/*.py"), Fold.NONE, True),
         (file("a/b.py/c"), glob("**/*.py"), Fold.NONE, False),
@@ -180,7 +188,7 @@ def in_cover(item: Item, names: tuple[str, ...], against_glob: bool) -> bool:
     parts = () if item.name == "." else tuple(item.name.split("/"))
     if item.kind is ItemKind.GLOB:
         return matches(parts, names)
-    if item.blob and against_glob:
+    if item.is_one_file and against_glob:
         return names == parts
     return names[: len(parts)] == parts
 
@@ -193,7 +201,7 @@ def is_shallow(item: Item, against_glob: bool) -> bool:
     """Tell whether the item covers nothing beyond three components."""
     if item.kind is ItemKind.GLOB:
         return "**" not in item.name.split("/")
-    return item.blob is not None and against_glob
+    return item.is_one_file and against_glob
 
 
 PARTS = st.just("**") | st.sampled_from(

@@ -27,7 +27,7 @@ class Thing(NamedTuple):
 def thing_of(item: dict[str, str]) -> Thing:
     """Return the item of a statement's JSON."""
     kind = next(kind for kind in ("path", "glob", "task", "branch") if kind in item)
-    return Thing(kind, item[kind], "blob" in item)
+    return Thing(kind, item[kind], "blob" in item or "file" in item)
 
 
 def folded(name: str, fold: str) -> str:
@@ -60,7 +60,7 @@ class Space:
         return not self.cover(one, against[0]).isdisjoint(self.cover(two, against[1]))
 
     def _cover(self, thing: Thing, against_glob: bool) -> frozenset[Names]:
-        """Return the rows that are the item's; a file that was there when it was pinned is one row against a glob."""
+        """Return the rows that are the item's; one file, there or to be, is one row against a glob."""
         name = folded(thing.name, self.fold) if thing.family == "file" else thing.name
         parts = () if name == "." and thing.kind == "path" else tuple(name.split("/"))
         if thing.kind == "glob":

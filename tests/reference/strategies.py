@@ -49,6 +49,7 @@ def lists(entries: st.SearchStrategy[Any], low: int = 0, key: Any = str) -> st.S
 intents = st.sampled_from(["read", "edit"])
 items = st.one_of(
     members(path=paths.filter(lambda name: name != "."), intent=intents, blob=hashes),
+    members(path=paths.filter(lambda name: name != "."), intent=intents, file=st.just(True)),
     members(path=paths, intent=intents),
     members(glob=globs, intent=intents),
     members(task=tasks, intent=intents),

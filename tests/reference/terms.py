@@ -60,6 +60,7 @@ class Item(Exact):
     branch: str | None = None
     intent: Literal["read", "edit"]
     blob: Hash | None = None
+    file: bool | None = None
 
     @property
     def identity(self) -> tuple[str, bytes]:
@@ -73,11 +74,12 @@ class Item(Exact):
         require(len(self.model_fields_set & set(KINDS_OF_ITEM)) == 1)
         require(all(getattr(self, name) is not None for name in self.model_fields_set))
         if self.branch is not None:
-            require(self.blob is None and is_branch(self.branch))
+            require(self.blob is None and self.file is None and is_branch(self.branch))
             return self
         kind, name = self.identity
         require(len(name) <= 4096)
-        require(self.blob is None or (kind == "path" and name != b"."))
+        require(self.file is None or (self.file is True and self.blob is None))
+        require((self.blob or self.file) is None or (kind == "path" and name != b"."))
         parts = name.split(b"/")
         if kind == "task":
             require(is_task(name))

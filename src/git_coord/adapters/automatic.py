@@ -48,7 +48,9 @@ def auto_claim(app: App, paths: Sequence[str], tool: str, *, waits: bool) -> Cla
         raise CoordError(Kind.USAGE, text, next="git coord claim FOLDER -m WHY")
     top = app.location.top or ""
     pins = app.worktree.pins([path for path in paths if not is_large(top, os.fsencode(path))])
-    items = tuple(Item(ItemKind.PATH, normalise_path(path), Intent.EDIT, pins.get(path)) for path in paths)
+    items = tuple(
+        Item(ItemKind.PATH, normalise_path(path), Intent.EDIT, pins.get(path), file=path not in pins) for path in paths
+    )
     wanted = Wanted(items, f"auto, an edit by {tool}", LEASE, CLASSES[LEASE], None, app.worktree.base())
     done = (claims.claim if waits else claim_here)(app.coord, wanted)
     if isinstance(done, ClaimGranted):

@@ -86,11 +86,11 @@ def _auto_claim(edit: Edit) -> str:
 
 
 def _are_all_free(app: App, edit: Edit) -> bool:
-    """Tell whether no claim covers any of the files and the team has no rules: then there is nothing to judge."""
+    """Tell whether nobody holds or waits for any of the files, and the team has no rules: nothing is to be judged."""
     if os.path.lexists(os.path.join(edit.place.top, RULES_FILE)):
         return False
     state, _ = view(app.coord)
-    return not any(any(state.index.covering(path)) for path in edit.paths)
+    return not any(any(state.index.covering(path)) or any(state.asked.covering(path)) for path in edit.paths)
 
 
 def _open(edit: Edit) -> App:

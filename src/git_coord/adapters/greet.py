@@ -7,7 +7,7 @@ from contextlib import suppress
 from shlex import quote
 
 from git_coord.app import App
-from git_coord.domain.items import Intent, Item, ItemKind, show_name
+from git_coord.domain.items import file_item, show_name
 from git_coord.domain.text import escape_for_display
 from git_coord.errors import CoordError
 from git_coord.service.members.read_only import limits
@@ -40,7 +40,7 @@ def paragraph(app: App, auto: str, notes: Sequence[str]) -> str:
         age = f" The remote gives no answer ({escape_for_display(trouble.message)}), so this may be old."
     app.refresh_snapshot()
     me = app.coord.me.agent
-    dirty = [Item(ItemKind.PATH, name, Intent.EDIT) for name in app.worktree.uncommitted(["."])]
+    dirty = [file_item(name) for name in app.worktree.uncommitted(["."])]
     found = look_around(app.coord, [], dirty)
     lines = [f"git coord: you are {me} in this repository.{age}", *_held(app)]
     lines += [escape_for_display(f"careful: {reason.text}") for reason in found.reasons[:SHOWN]]

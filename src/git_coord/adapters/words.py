@@ -64,6 +64,9 @@ def held(judged: Judgement, spell: Speller, now: int, as_of: int | None, *, may_
 def _row(one: Obstacle, now: int) -> str:
     claim, seen = one.held.claim, one.held
     name = f"#{claim.token}" if seen.is_confirmed else "(unconfirmed)"
+    if not claim.token:
+        until = clock_time(seen.lease_until, now)
+        return f"  {escape_for_display(one.path)}   {claim.holder} waits for it, nobody else may begin until {until}"
     purpose = f'   "{escape_for_display(claim.purpose)}"' if claim.purpose else ""
     until = clock_time(seen.lease_until, now)
     lease = f"its lease is over since {until}" if seen.is_stale else f"until {until}"

@@ -51,7 +51,8 @@ def command(
     """
     app, output = options.means(as_json, agent)
     names = [*resource, *(resources.read_stdin(is_nul) if from_stdin else ())]
-    items = resources.plain_items(app, names, globs)
+    asked = resources.asked(app, names, globs)
+    items = asked.items
     if not items:
         raise CoordError(Kind.USAGE, "name at least one path or task")
     try:
@@ -62,14 +63,16 @@ def command(
         return _unknown(app, output, items, trouble)
     now = query.picture(app.coord)
     answers = query.check(app.coord, items, now)
+    asked = asked.unless({answer.asked for answer in answers if answer.held is not None})
     options.tell_nobody(app, output)
     worst, step = _worst(answers), _step(app, answers)
     if output.is_json:
         rows = [answer_object(answer, answer.status) for answer in answers]
         found = {"resources": rows, "as_of": render.as_of_stamp(age, now.now), "code": _code(worst)}
+        found["new"] = asked.new_objects
         output.object(found | ({"next": step} if step else {}), ok=worst == 0)
     else:
-        lines = [*answer_lines(answers, now), render.as_of(age, app.remote_name)]
+        lines = [*answer_lines(answers, now, asked), render.as_of(age, app.remote_name)]
         output.lines([*lines, *([f"next   {step}"] if step else [])])
     return worst
 
@@ -105,11 +108,16 @@ def _nobody(asked: Item, status: str = "unknown") -> dict[str, Any]:
     return {"path": render.item_object(asked)["path"], "status": status, "holder": None}
 
 
-def answer_lines(answers: list[query.Checked], now: query.Picture) -> list[str]:
+def answer_lines(
+    answers: list[query.Checked], now: query.Picture, asked: resources.Asked = resources.NOTHING
+) -> list[str]:
     """Return an aligned line for each resource."""
     width = max(len(render.shown(answer.asked)) for answer in answers)
     wide = max(5, *(len(answer.status) for answer in answers))
-    rows = [f"{answer.status:{wide}} {render.shown(answer.asked):{width}}{_holder(answer, now)}" for answer in answers]
+    rows = [
+        f"{answer.status:{wide}} {render.shown(answer.asked):{width}}{_holder(answer, now)}{asked.remark(answer.asked)}"
+        for answer in answers
+    ]
     return [row.rstrip() for row in rows]
 
 

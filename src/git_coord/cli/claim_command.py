@@ -79,8 +79,9 @@ def command(
     app.warm()
     open_ledger(app.coord)
     names = [*resource, *(resources.read_stdin(is_nul) if from_stdin else ())]
+    asked = resources.items(app, names, globs, Intent.READ if is_read else Intent.EDIT)
     wanted = claims.Wanted(
-        items=resources.items(app, names, globs, Intent.READ if is_read else Intent.EDIT),
+        items=asked.items,
         purpose=purpose,
         lease=lease_of(lease, purpose),
         ttl=ttl or CLASSES[lease or "standard"],
@@ -101,7 +102,7 @@ def command(
         claims.release(app.coord, Selection(((result.claim, None),)), "stale base")
         app.refresh_snapshot()
         raise stale_error(stale, app.remote_name)
-    return _granted(app, output, result, stale)
+    return _granted(app, output, result, stale, asked)
 
 
 def _waited(
@@ -134,7 +135,9 @@ def stamps_of(texts: tuple[str, ...]) -> tuple[Stamp, ...] | None:
     return tuple(stamps) if stamps else None
 
 
-def _granted(app: App, output: Output, result: claims.ClaimGranted, stale: list[StaleBase]) -> int:
+def _granted(
+    app: App, output: Output, result: claims.ClaimGranted, stale: list[StaleBase], asked: resources.Asked
+) -> int:
     claim, until = result.claim, lease_end(result.claim, None)
     items = [item for _, item in claim.live()]
     kept = _kept(app, items)
@@ -146,13 +149,16 @@ def _granted(app: App, output: Output, result: claims.ClaimGranted, stale: list[
                 "confirmed": result.is_confirmed,
                 "items": [render.item_object(item) for item in items],
                 "lease_until": format_stamp(until),
+                "new": asked.new_objects,
                 "stamps": [stamp._asdict() for stamp in claim.stamps],
                 "warnings": [stale_object(one, app.remote_name) for one in stale],
             }
             | ({"kept": [_kept_object(item, own) for item, own in kept.items()]} if kept else {})
         )
         return 0
-    output.lines([_headline(app, result, until), *(_item_line(item, kept.get(item)) for item in items)])
+    output.lines(
+        [_headline(app, result, until), *(_item_line(item, kept.get(item)) + asked.remark(item) for item in items)]
+    )
     output.lines([line for one in stale for line in _stale_lines(one, app.remote_name)])
     if not result.is_confirmed:
         output.lines(["next   git coord sync"])

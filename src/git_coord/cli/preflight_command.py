@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from git_coord.app import App
-from git_coord.domain.items import Intent, Item, ItemKind
+from git_coord.domain.items import Item, file_item
 from git_coord.errors import CoordError, Kind
 from git_coord.service.members.read_only import limits
 from git_coord.service.preflight import ASK, GO, WAIT, Preflight, look_around
@@ -39,7 +39,8 @@ def command(resource: tuple[str, ...], globs: tuple[str, ...], is_local: bool, a
     or nobody is set up here; 5 unknown: the remote cannot be asked.
     """
     app, output = options.means(as_json, agent)
-    items = resources.plain_items(app, resource, globs)
+    asked = resources.asked(app, resource, globs)
+    items = asked.items
     # What was true a minute ago is good enough to look at, not to begin work on: the remote is asked every time.
     app.coord.settings = app.coord.settings._replace(freshness=0)
     try:
@@ -51,7 +52,8 @@ def command(resource: tuple[str, ...], globs: tuple[str, ...], is_local: bool, a
         raise CoordError(trouble.kind, trouble.message, next=step, data={"decision": "unknown"}) from None
     app.refresh_snapshot()
     branch, dirty = app.branch(), app.worktree.uncommitted(["."])
-    found = look_around(app.coord, items, [Item(ItemKind.PATH, name, Intent.EDIT) for name in dirty])
+    found = look_around(app.coord, items, [file_item(name) for name in dirty])
+    asked = asked.unless({answer.asked for answer in found.asked if answer.held is not None})
     steps = _steps(app, found)
     if output.is_json:
         output.object(
@@ -61,12 +63,13 @@ def command(resource: tuple[str, ...], globs: tuple[str, ...], is_local: bool, a
                 "dirty": [render.json_name(name) for name in dirty],
                 "next": steps[0] if steps else None,
                 "worktree": _worktree(app) if found.shared_with else None,
+                "new": asked.new_objects,
                 "as_of": render.as_of_stamp(age, found.now.now),
             },
             ok=found.decision == GO,
         )
     else:
-        output.lines([*_lines(found, branch, dirty, steps), render.as_of(age, app.remote_name)])
+        output.lines([*_lines(found, asked, branch, dirty, steps), render.as_of(age, app.remote_name)])
     return _exit(found)
 
 
@@ -89,13 +92,15 @@ def _object(found: Preflight) -> dict[str, Any]:
     }
 
 
-def _lines(found: Preflight, branch: str | None, dirty: list[str], steps: list[str]) -> list[str]:
+def _lines(
+    found: Preflight, asked: resources.Asked, branch: str | None, dirty: list[str], steps: list[str]
+) -> list[str]:
     more = f"  +{len(dirty) - SHOWN}" if len(dirty) > SHOWN else ""
     changed = f"{len(dirty)} changed: {'  '.join(dirty[:SHOWN])}{more}" if dirty else "nothing changed"
     rows = [("branch", f"{branch or 'detached'}, {changed}")]
     rows += [("here", agent_line(seen, found.now.now)) for seen in found.here] or [("here", "nobody else")]
     if answers := [*found.asked, *found.changed]:
-        rows += [("paths", line) for line in answer_lines(answers, found.now)]
+        rows += [("paths", line) for line in answer_lines(answers, found.now, asked)]
     rows += [(found.decision, reason.text) for reason in found.reasons] or [(GO, "")]
     rows += [("next", step) for step in steps]
     titles = [title if i == 0 or title != rows[i - 1][0] else "" for i, (title, _) in enumerate(rows)]

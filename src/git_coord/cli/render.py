@@ -39,7 +39,9 @@ def typed(item: Item, prefix: str = "") -> str:
     if not item.kind.is_file:
         return quoted([show_name(item.kind, item.name)])
     name = os.path.relpath(f"/{item.name}", f"/{prefix}") if prefix else item.name
-    if name.startswith(("-", "#", "~", "path:", "task:", "branch:")):
+    if item.kind is ItemKind.PATH and not set("*?:").isdisjoint(name):
+        name = f"path:{name}"  # without it, what is not there yet would be taken for a pattern or another kind
+    elif name.startswith(("-", "#", "~", "path:", "task:", "branch:")):
         name = f"./{name}"
     return f"--glob {quoted([name])}" if item.kind is ItemKind.GLOB else quoted([name])
 

@@ -69,7 +69,7 @@ def command(
 
 
 def _wanted(app: App, names: tuple[str, ...], globs: tuple[str, ...], purpose: str, ttl: int | None) -> Wanted:
-    items = resources.items(app, list(names), globs, Intent.EDIT)
+    items = resources.items(app, list(names), globs, Intent.EDIT).items
     return Wanted(items, purpose, "standard", ttl or CLASSES["standard"], None, app.worktree.base())
 
 

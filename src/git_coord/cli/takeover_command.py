@@ -56,7 +56,7 @@ def command(
     if not (resource or globs):
         raise CoordError(Kind.USAGE, "name at least one path or #token")
     began = takeover.look_again(app.coord)
-    asked = resources.items(app, names, globs, Intent.EDIT) if names or globs else ()
+    asked = resources.items(app, names, globs, Intent.EDIT).items if names or globs else ()
     typed = render.quoted([*resource, *(f"--glob={glob}" for glob in globs)])
     meant = takeover.meant(app.coord, tokens, asked, everything=all_items, typed=typed)
     looks = takeover.examine(app.coord, meant.claims, began)
@@ -84,7 +84,9 @@ def command(
 def _pinned(app: App, items: Sequence[Item]) -> tuple[Item, ...]:
     """Return the items as they are here: what the old holder pinned is of no use."""
     pins = app.worktree.pins([item.name for item in items if item.kind.is_file])
-    return tuple(Item(item.kind, item.name, item.intent, pins.get(item.name)) for item in items)
+    return tuple(
+        item._replace(blob=(blob := pins.get(item.name)), file=item.is_one_file and blob is None) for item in items
+    )
 
 
 class _Shown:

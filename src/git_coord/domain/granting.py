@@ -124,11 +124,6 @@ def _moved(state: State, op: Release, claim: LiveClaim, to: Agent, positions: tu
     return fresh._replace(unattended=True, settling=None)
 
 
-def overdue(state: State, at: int) -> tuple[Waiter, ...]:
-    """Return the waiters whose time is over."""
-    return tuple(waiter for waiter in state.waiting.values() if (waiter.op.wait_until or 0) < at)
-
-
 def serve(outcome: Outcome, dropped: tuple[Waiter, ...], at: int) -> Outcome:
     """Grant, in the order of the queue, every waiter with nothing in its way any more; one pass."""
     state, served = outcome.state, list[Served]()

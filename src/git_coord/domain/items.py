@@ -55,6 +55,13 @@ class Item(NamedTuple):
     intent: Intent
     blob: Oid | None = None
     """What the file contained when it was claimed; only for a path, and only if it was a file."""
+    file: bool = False
+    """Whether it stands for one file though it has no blob: one to be, or that was not read; only for a path."""
+
+    @property
+    def is_one_file(self) -> bool:
+        """Tell whether it meets a glob only where that matches it; any other path also by what is below it."""
+        return self.file or self.blob is not None
 
 
 def normalise_path(text: str) -> str:
@@ -148,7 +155,9 @@ def show_name(kind: ItemKind, name: str) -> str:
 def item_to_json(item: Item) -> dict[str, Any]:
     """Return the item as it stands in a statement."""
     value: dict[str, Any] = {item.kind.value: _name_to_json(item.name), "intent": item.intent.value}
-    return value if item.blob is None else value | {"blob": item.blob}
+    if item.blob is not None:
+        return value | {"blob": item.blob}
+    return value | {"file": True} if item.file else value
 
 
 def item_from_json(obj: object) -> Item:
@@ -163,13 +172,16 @@ def item_from_json(obj: object) -> Item:
         intent = Intent(obj.get("intent"))
     except ValueError:
         raise _untrusted("the intent of an item is neither 'read' nor 'edit'") from None
-    return Item(kind, name, intent, _blob_of(obj, kind, name))
+    blob, is_file = _blob_of(obj, kind, name), _is_file(obj, kind, name)
+    if is_file and blob is not None:
+        raise _untrusted("an item has both 'blob' and 'file'")
+    return Item(kind, name, intent, blob, is_file)
 
 
 def _kind_of(obj: dict[Any, Any]) -> ItemKind:
     kinds = [kind for kind in ItemKind if kind.value in obj]
     for key in obj:
-        if key not in ("path", "glob", "task", "branch", "intent", "blob"):
+        if key not in ("path", "glob", "task", "branch", "intent", "blob", "file"):
             shown = escape_for_display(str(key)[:50])
             raise _untrusted(f"an item has '{shown}', which this version does not know: a newer git coord is needed")
     if len(kinds) != 1:
@@ -186,6 +198,19 @@ def _blob_of(obj: dict[Any, Any], kind: ItemKind, name: str) -> Oid | None:
     if not isinstance(blob, str) or not is_oid(blob):
         raise _untrusted("the 'blob' of an item is not an object id")
     return Oid(blob)
+
+
+def _is_file(obj: dict[Any, Any], kind: ItemKind, name: str) -> bool:
+    if "file" not in obj:
+        return False
+    if obj["file"] is not True or kind is not ItemKind.PATH or name == EVERYTHING:
+        raise _untrusted("only a path can be a 'file', and only by true")
+    return True
+
+
+def file_item(path: str, intent: Intent = Intent.EDIT) -> Item:
+    """Return what a commit or an edit of the file at this path asks for."""
+    return Item(ItemKind.PATH, path, intent, file=True)
 
 
 def _name_to_json(name: str) -> str | dict[str, str]:

@@ -16,7 +16,7 @@ from . import granting, rules
 from .changing import unqueued
 from .fold import Fold
 from .index import ItemIndex
-from .obstacles import conflicts
+from .obstacles import conflicts, overdue
 from .outcome import Change, Conflict, Done, Granted, Outcome, Queued, Queueing, Refusal, Refused, Served
 from .state import Counters, State
 from .statements import (
@@ -61,7 +61,7 @@ def apply(state: State, op: Operation) -> Outcome:
     `counters.at` move. 3. Waiters with nothing in their way any more are granted.
     """
     counted = _counted(state, op)
-    dropped = granting.overdue(counted, op.at)
+    dropped = overdue(counted, op.at)
     outcome = _act(unqueued(counted, dropped), op, state.counters.at)
     return granting.serve(outcome, dropped, op.at) if state.waiting or outcome.state.waiting else outcome
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from .changing import unqueued
 from .ids import Agent
 from .items import Intent, Item, ItemKind
 from .outcome import Conflict
@@ -33,6 +34,22 @@ def obstacles(
     A waiter is in the way for `PROTECTED_SECONDS`, and never of a holder that it waits for.
     """
     return conflicts(state, agent, items) + tuple(_ahead(state, agent, items, at, number))
+
+
+def in_the_way(
+    state: State, agent: Agent, items: tuple[Item, ...], at: int, number: int | None = None
+) -> tuple[Conflict, ...]:
+    """Return what keeps the agent from these items at the moment `at`: the one answer of claims, reads and hooks.
+
+    As `obstacles`, after the waiters whose time is over have gone, as they will when anything is placed. Beside it only
+    `blocks_on` keeps somebody from a claim.
+    """
+    return obstacles(unqueued(state, overdue(state, at)), agent, items, at, number)
+
+
+def overdue(state: State, at: int) -> tuple[Waiter, ...]:
+    """Return the waiters whose time is over."""
+    return tuple(waiter for waiter in state.waiting.values() if (waiter.op.wait_until or 0) < at)
 
 
 def _ahead(state: State, agent: Agent, items: tuple[Item, ...], at: int, number: int | None) -> Iterator[Conflict]:

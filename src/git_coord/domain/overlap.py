@@ -27,7 +27,7 @@ class Shape:
 
 def shape_of(item: Item, fold: Fold) -> Shape:
     """Compile an item."""
-    return Shape(item.kind, item.name, item.blob is not None, fold)
+    return Shape(item.kind, item.name, item.is_one_file, fold)
 
 
 def shape_of_file(path: str, fold: Fold) -> Shape:

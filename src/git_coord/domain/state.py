@@ -163,9 +163,13 @@ class State(Frozen):
 
     def own_edit(self, agent: Agent, asked: Item) -> tuple[LiveClaim, Item] | None:
         """Return the agent's newest edit of all that is asked about, which no read of the same takes away."""
+        found = self.strongest_own(agent, asked)
+        return found if found and found[1].intent is Intent.EDIT else None
+
+    def strongest_own(self, agent: Agent, asked: Item) -> tuple[LiveClaim, Item] | None:
+        """Return the strongest item of the agent that is all of what is asked about."""
         hits = [(self.claims[nonce], self.claims[nonce].items[at]) for nonce, at in self.index.overlapping(asked)]
-        found = [(c, own) for c, own in hits if c.holder == agent and own.intent is Intent.EDIT]
-        return strongest([(c, own) for c, own in found if contains(own, asked, self.fold)])
+        return strongest([(c, own) for c, own in hits if c.holder == agent and contains(own, asked, self.fold)])
 
 
 def grant(op: Claim | Takeover, token: Token, stamps: tuple[Stamp, ...]) -> LiveClaim:

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 
 from git_coord.app import App
 from git_coord.domain.ids import Agent
-from git_coord.domain.items import Item
-from git_coord.domain.state import ItemKey, LiveClaim, strongest
+from git_coord.domain.items import Item, file_item
+from git_coord.domain.obstacles import in_the_way
+from git_coord.domain.state import LiveClaim, strongest
 from git_coord.domain.team import Reach, Team, entitled
 from git_coord.lean import NamedTuple
 from git_coord.service.members.read_only import limits
-from git_coord.service.query import Held, Picture
+from git_coord.service.query import NOBODY, Held, Picture
 
 
 class Obstacle(NamedTuple):
@@ -39,6 +40,11 @@ class Judgement:
         return replace(self, claimed=claimed, unclaimed=tuple(path for path in self.unclaimed if path in paths))
 
     @property
+    def waited_for(self) -> set[str]:
+        """Return the paths that nobody holds, and somebody in the queue keeps newcomers off."""
+        return {one.path for one in self.claimed if not one.held.claim.token}
+
+    @property
     def is_free(self) -> bool:
         """Tell whether the paths may be changed, as far as the ledger goes that is known here."""
         return not self.claimed and not self.unclaimed
@@ -53,9 +59,9 @@ def judge(now: Picture, team: Team, me: Agent | None, paths: Sequence[str]) -> J
     for path in paths:
         if exempt.covers(path):
             continue
-        covering = [_pair(now, key) for key in now.state.index.covering(path)]
-        foreign = strongest([(claim, item) for claim, item in covering if claim.holder != me])
-        own = strongest([(claim, item) for claim, item in covering if claim.holder == me])
+        found = in_the_way(now.state, me or NOBODY, (file_item(path),), now.now)
+        foreign = strongest([(conflict.claim, conflict.held) for conflict in found])
+        own = None if foreign else strongest([pair for pair in _covering(now, path) if pair[0].holder == me])
         if foreign is not None:
             claimed.append(Obstacle(path, now.held(foreign[0])))
         elif required.covers(path) and not mine.covers(path):
@@ -75,6 +81,7 @@ def _own_items(now: Picture, me: Agent | None) -> Iterable[Item]:
     return [item for claim in claims for _, item in claim.live()]
 
 
-def _pair(now: Picture, key: ItemKey) -> tuple[LiveClaim, Item]:
-    claim = now.state.claims[key[0]]
-    return claim, claim.items[key[1]]
+def _covering(now: Picture, path: str) -> list[tuple[LiveClaim, Item]]:
+    return [
+        (now.state.claims[nonce], now.state.claims[nonce].items[at]) for nonce, at in now.state.index.covering(path)
+    ]

@@ -144,7 +144,14 @@ def _judged(app: App, changes: Changes, paths: list[str]) -> tuple[Judgement, li
     from .new_work import new_work
 
     in_the_way = [*(one.path for one in judged.claimed), *judged.unclaimed]
-    return judged.only(new_work(app, changes, now, team, in_the_way)), gone
+    new = new_work(app, changes, now, team, in_the_way)
+    return judged.only(new if _takes_along(app, changes) else new | judged.waited_for), gone
+
+
+def _takes_along(app: App, changes: Changes) -> bool:
+    """Tell whether git makes the commit of others (a merge, a rebase, a pick): no queue stops that half-way."""
+    names = ("rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD")
+    return changes.kind != "commit" or any(os.path.exists(os.path.join(app.location.git_dir, name)) for name in names)
 
 
 def _live_on(app: App, *, is_over: bool) -> None:

@@ -132,6 +132,8 @@ def _rows(judged: Judgement, now: int) -> list[str]:
 def _cells(one: Obstacle, now: int) -> list[str]:
     held = one.held
     name = f"#{held.claim.token}" if held.is_confirmed else "(unconfirmed)"
+    if not held.claim.token:
+        name = "waiting"
     until = _clock(held.lease_until, now)
     purpose = f'"{escape_for_display(held.claim.purpose)}"' if held.claim.purpose else "-"
     lease = f"stale since {until}" if held.is_stale else f"until {until}"
@@ -179,8 +181,14 @@ def _arguments(paths: Sequence[str], prefix: str) -> str:
     if len(paths) > MOST_ROWS:
         return "…"
     names = [relpath(path, prefix) if prefix else path for path in paths]
-    # Spelled so that no name is taken for an option or a kind of resource.
-    return " ".join(_quoted(name if _PLAIN.fullmatch(name) and name[0] != "-" else f"./{name}") for name in names)
+    return " ".join(_quoted(_argument(name)) for name in names)
+
+
+def _argument(name: str) -> str:
+    """Return a name so spelled that it is taken for no option, kind of resource or pattern."""
+    if not set("*?:").isdisjoint(name):
+        return f"path:{name}"
+    return name if _PLAIN.fullmatch(name) and name[0] != "-" else f"./{name}"
 
 
 def _quoted(text: str) -> str:

@@ -6,14 +6,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from git_coord.domain.changing import unqueued
-from git_coord.domain.granting import overdue
 from git_coord.domain.ids import Nonce
 from git_coord.domain.items import Item
 from git_coord.domain.lease import OFFLINE_NOT_AFTER
 from git_coord.domain.ledger import Conflict, Granted, Outcome, Refusal, Refused
-from git_coord.domain.obstacles import obstacles
-from git_coord.domain.state import LiveClaim, State
+from git_coord.domain.obstacles import in_the_way
+from git_coord.domain.state import LiveClaim
 from git_coord.domain.statements import Base, Cancel, Claim, Operation, Stamp
 from git_coord.errors import CoordError, Kind
 from git_coord.lean import NamedTuple
@@ -116,7 +114,7 @@ def check_ttl(coord: Coord, ttl: int) -> None:
 
 def known_conflicts(coord: Coord, items: tuple[Item, ...]) -> tuple[Conflict, ...]:
     """Return who is in the way before anything is published, waiters too; final only after a fetch in this command."""
-    found = in_the_way(coord, coord.known.state, items)
+    found = in_the_way(coord.known.state, coord.me.agent, items, coord.clock.now())
     if not found or coord.remote is None or coord.fetched_at is not None:
         return found
     try:
@@ -125,15 +123,7 @@ def known_conflicts(coord: Coord, items: tuple[Item, ...]) -> tuple[Conflict, ..
         if trouble.kind is not Kind.UNKNOWN or coord.settings.offline != "allow":
             raise
         return found
-    return in_the_way(coord, coord.known.state, items)
-
-
-def in_the_way(coord: Coord, state: State, items: tuple[Item, ...], number: int | None = None) -> tuple[Conflict, ...]:
-    """Return what is in the way of a claim of these items that is placed now, or has this number in the queue."""
-    now = coord.clock.now()
-    if state.waiting:
-        state = unqueued(state, overdue(state, now))  # as placing the claim would
-    return obstacles(state, coord.me.agent, items, now, number)
+    return in_the_way(coord.known.state, coord.me.agent, items, coord.clock.now())
 
 
 def claimed(submitted: Submitted) -> ClaimGranted | ClaimRefused:
@@ -161,7 +151,7 @@ def unconfirmed(coord: Coord, trouble: UnreachableError) -> ClaimGranted | Claim
         items = trouble.sealed.op.items
         if blocks := blocked(state, items, coord.me.agent):
             raise blocks
-        return ClaimRefused(in_the_way(coord, state, items))
+        return ClaimRefused(in_the_way(state, coord.me.agent, items, coord.clock.now()))
     raise cancelled(coord, trouble)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from git_coord.domain.obstacles import in_the_way
 from git_coord.domain.statements import Claim, Release, Target
 from git_coord.errors import CoordError, Kind
 
 from . import claims
-from .claiming import ClaimGranted, ClaimRefused, Wanted, cancel, check_ttl, in_the_way
+from .claiming import ClaimGranted, ClaimRefused, Wanted, cancel, check_ttl
 from .context import Coord
 from .ledger import view
 from .operations import operation, require_membership
@@ -24,7 +25,7 @@ def claim_here(coord: Coord, wanted: Wanted) -> ClaimGranted | ClaimRefused:
     require_membership(coord)
     check_ttl(coord, wanted.ttl)
     state, _ = view(coord)
-    if found := in_the_way(coord, state, wanted.items):
+    if found := in_the_way(state, coord.me.agent, wanted.items, coord.clock.now()):
         return ClaimRefused(found)
     fields = wanted._asdict()
     made = publish(coord, lambda seq: operation(coord, Claim, seq, not_after=None, **fields), coord.own_signer)
@@ -33,7 +34,7 @@ def claim_here(coord: Coord, wanted: Wanted) -> ClaimGranted | ClaimRefused:
     if nonce in state.claims:
         return ClaimGranted(state.claims[nonce], is_confirmed=False)
     cancel(coord, nonce)
-    if found := in_the_way(coord, state, wanted.items):
+    if found := in_the_way(state, coord.me.agent, wanted.items, coord.clock.now()):
         return ClaimRefused(found)
     raise CoordError(Kind.UNKNOWN, "the claim cannot be placed here", next="git coord sync")
 

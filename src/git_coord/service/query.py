@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from git_coord.domain.changing import unqueued
-from git_coord.domain.granting import overdue
 from git_coord.domain.ids import Agent, Nonce
-from git_coord.domain.items import Intent, Item
+from git_coord.domain.items import Item
 from git_coord.domain.lease import is_stale, is_unattended, lease_end
 from git_coord.domain.ledger import Conflict
-from git_coord.domain.obstacles import PROTECTED_SECONDS, blocks_on, obstacles
-from git_coord.domain.overlap import contains
-from git_coord.domain.state import Block, LiveClaim, State, Waiter, strongest
+from git_coord.domain.obstacles import PROTECTED_SECONDS, blocks_on, in_the_way, overdue
+from git_coord.domain.state import Block, LiveClaim, State, Waiter
 
 from .context import Coord
 from .leases import own_leases
 from .ledger import view
 from .posts import LIVE, Posted, board
 from .presence import Seen, beats, roster
+
+NOBODY = Agent("")
+"""Who acts where no agent is set up: every claim is somebody else's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,22 +98,14 @@ def _with_blocks(state: State, found: Checked) -> Checked:
 
 
 def _checked(now: Picture, asked: Item, me: Agent | None) -> Checked:
-    hits = [(now.state.claims[n], now.state.claims[n].items[i]) for n, i in now.state.index.overlapping(asked)]
-    others = [(c, own) for c, own in hits if c.holder != me and Intent.EDIT in (asked.intent, own.intent)]
-    mine = strongest([(c, own) for c, own in hits if c.holder == me and contains(own, asked, now.state.fold)])
-    for claim, own in others or ([mine] if mine else []):
-        held = now.held(claim)
-        status = "mine" if claim.holder == me else "stale" if held.is_stale else "held"
-        return Checked(asked, status, held, own)
-    for found in _kept_off(now, asked, me) if now.state.waiting else ():
-        return Checked(asked, "held", now.held(found.claim), found.held)
-    return Checked(asked, "free", None, None)
-
-
-def _kept_off(now: Picture, asked: Item, me: Agent | None) -> tuple[Conflict, ...]:
-    """Return the waiters that would keep a new claim off what nobody holds."""
-    state = unqueued(now.state, overdue(now.state, now.now))
-    return obstacles(state, me or Agent(""), (asked,), now.now)
+    """Answer as a claim would; of several in the way one whose lease is not over, since that decides."""
+    found = in_the_way(now.state, me or NOBODY, (asked,), now.now)
+    if found:
+        first = min(found, key=lambda conflict: now.held(conflict.claim).is_stale)
+        held = now.held(first.claim)
+        return Checked(asked, "stale" if held.is_stale else "held", held, first.held)
+    mine = now.state.strongest_own(me, asked) if me is not None else None
+    return Checked(asked, "mine", now.held(mine[0]), mine[1]) if mine else Checked(asked, "free", None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,12 +141,13 @@ def status(coord: Coord) -> Status:
 
 
 def queue(now: Picture) -> list[Waiting]:
-    """Return who waits, in the order of the queue."""
-    return [_waiting(now, waiter) for waiter in now.state.waiting.values()]
+    """Return who waits, in the order of the queue; whose time is over goes with the next operation."""
+    over = overdue(now.state, now.now)
+    return [_waiting(now, waiter) for waiter in now.state.waiting.values() if waiter not in over]
 
 
 def _waiting(now: Picture, waiter: Waiter) -> Waiting:
-    behind = obstacles(now.state, waiter.agent, waiter.op.items, now.now, waiter.queue)
+    behind = in_the_way(now.state, waiter.agent, waiter.op.items, now.now, waiter.queue)
     return Waiting(waiter, behind, waiter.op.nonce not in now.unconfirmed)
 
 

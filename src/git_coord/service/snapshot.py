@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from git_coord.domain.fold import Fold, fold_name
-from git_coord.domain.items import Intent, ItemKind
-from git_coord.domain.state import State
+from git_coord.domain.items import Intent, Item, ItemKind
+from git_coord.domain.obstacles import conflicts
+from git_coord.domain.overlap import contains
+from git_coord.domain.state import State, Waiter
 from git_coord.errors import CoordError, Kind
 from git_coord.guard import snapshot
 from git_coord.store import refnames
@@ -59,7 +63,27 @@ def _items(coord: Coord, state: State, unconfirmed: frozenset[str]) -> list[snap
                 kind = b"P" if item.kind is ItemKind.PATH else b"G"
                 intent = b"e" if item.intent is Intent.EDIT else b"r"
                 found.append((_folded(item.name, state.fold), kind, intent, agent, token, end))
-    return found
+    return found + [
+        _asked(waiter, item, state.fold) for waiter in state.waiting.values() for item in _keeping_off(state, waiter)
+    ]
+
+
+def _keeping_off(state: State, waiter: Waiter) -> Iterator[Item]:
+    """Yield what a waiter may keep newcomers off; not what a holder has that it waits for: others meet that first."""
+    for item in waiter.op.items:
+        found = conflicts(state, waiter.agent, [item]) if item.kind.is_file else ()
+        if item.kind.is_file and not any(contains(each.held, item, state.fold) for each in found):
+            yield item
+
+
+def _asked(waiter: Waiter, item: Item, fold: Fold) -> snapshot.LiveItem:
+    """Return the line of a waiter's item: for others a reason to look closer, for itself never a claim."""
+    kind = b"P" if item.kind is ItemKind.PATH else b"G"
+    return _folded(item.name, fold), kind, b"r", waiter.agent.encode("ascii"), None, waiter.op.at + NEVER
+
+
+NEVER = 366 * 86400
+"""Seconds after which no claim waits any more: a line that must not count as an own claim that lapsed."""
 
 
 def _folded(name: str, fold: Fold) -> bytes:

@@ -11,14 +11,14 @@ from collections.abc import Callable
 
 from git_coord.domain.granting import MAX_WAIT
 from git_coord.domain.ledger import Conflict, Queued
-from git_coord.domain.obstacles import blocking
+from git_coord.domain.obstacles import blocking, in_the_way
 from git_coord.domain.state import LiveClaim, Waiter
 from git_coord.domain.statements import Cancel, Claim
 from git_coord.errors import CoordError, Kind
 from git_coord.lean import NamedTuple
 
 from .beat import note_beat
-from .claiming import ClaimGranted, ClaimRefused, Wanted, cancelled, check_ttl, claimed, in_the_way, submit_claim
+from .claiming import ClaimGranted, ClaimRefused, Wanted, cancelled, check_ttl, claimed, submit_claim
 from .claims import renew
 from .context import Coord
 from .ledger import open_ledger
@@ -136,7 +136,7 @@ class _Wait:
         by whatever is placed next.
         """
         coord, state = self._coord, self._coord.known.state
-        found = in_the_way(coord, state, waiter.op.items, waiter.queue)
+        found = in_the_way(state, coord.me.agent, waiter.op.items, coord.clock.now(), waiter.queue)
         if found:
             if not self._is_told or _whom(found) != _whom(self._conflicts):
                 self._is_told, self._conflicts = True, found

@@ -14,6 +14,7 @@ from . import refnames
 from .git import Git
 from .interface import Store
 from .location import Location
+from .tracked import Tracked
 
 MAX_ARGUMENTS = 200
 """Names given to git as arguments at once, at most."""
@@ -59,6 +60,35 @@ class Worktree:
         except OSError:
             return None
         return "link" if stat.S_ISLNK(mode) else "file" if stat.S_ISREG(mode) else None
+
+    def sort(self, path: str) -> str | None:
+        """Return what lies at a path: "file", "folder", "other", or None for nothing; a link is a file."""
+        try:
+            mode = os.lstat(os.path.join(self._top or "", path)).st_mode
+        except (OSError, ValueError):
+            return None
+        if stat.S_ISLNK(mode) or stat.S_ISREG(mode):
+            return "file"
+        return "folder" if stat.S_ISDIR(mode) else "other"
+
+    def way_out(self, path: str, inside: set[str]) -> str | None:
+        """Return the folder on the way to a path at which this repository ends: a link, or another repository.
+
+        `inside` are folders that were looked at already; more are added.
+        """
+        folder, walked = os.path.dirname(path), []
+        while folder and folder not in inside:
+            full = os.path.join(self._top or "", folder)
+            if os.path.islink(full) or os.path.lexists(os.path.join(full, ".git")):
+                return folder
+            walked.append(folder)
+            folder = os.path.dirname(folder)
+        inside.update(walked)
+        return None
+
+    def tracked(self) -> Tracked:
+        """Return what git tracks."""
+        return Tracked.of(self._git)
 
     def _hashed(self, files: Sequence[str]) -> dict[str, Oid]:
         # `--stdin-paths` reads one path a line and unquotes a leading quote; such names go as arguments.
