@@ -239,7 +239,7 @@ def test_a_branch_that_never_comes_is_released_for_good_or_claimed_again(pair: t
     _lands(alpha, release=("--all", "--when-merged", "release/9"), **{"a.txt": "1\n"})
     for repo in (alpha, beta):
         assert repo.coord_json("sync")["settled"] == []
-    assert alpha.coord_json("release", "--all", code=4)["message"] == "alpha holds nothing but what waits for a branch"
+    assert "alpha holds nothing but what waits for a branch" in alpha.coord_json("release", "--all", code=4)["message"]
     assert alpha.coord_json("claim", "a.txt")["token"] == 2
     assert "landed" not in alpha.coord_json("status")["claims"][0]
     assert alpha.coord("release", "--all", "--when-merged", "release/9").code == 0
@@ -300,3 +300,83 @@ def test_odd_names_of_files_and_branches_come_through(pair: tuple[Repo, Repo]) -
     assert warning["next"].startswith("git fetch origin 'top'\"'\"'ic;x' && git merge ")
     assert type_in(beta, warning["next"]).code == 0
     assert beta.coord_json("claim", "--require-fresh", name)["warnings"] == []
+
+
+LINES = "".join(f"{n}\n" for n in range(1, 12))
+
+
+def _moved(trio: tuple[Repo, Repo, Repo], *release: str) -> tuple[Repo, Repo, Repo]:
+    """Let alpha change the first line of a file on `topic`, and beta the last one on main."""
+    hub, alpha, beta = trio
+    beta.commit("lines", **{"a.txt": LINES})
+    beta.git("push", "-q")
+    alpha.git("pull", "-q")
+    _lands(alpha, release=release or ("--all",), **{"a.txt": LINES.replace("1\n", "alpha's\n", 1)})
+    beta.write("a.txt", LINES.replace("11\n", "beta's\n"))
+    beta.git("commit", "-q", "-n", "-a", "-m", "main moves")
+    beta.git("push", "-q", "--no-verify")
+    return hub, alpha, beta
+
+
+def test_a_squash_onto_a_file_that_moved_settles_too(trio: tuple[Repo, Repo, Repo]) -> None:
+    hub, alpha, beta = _moved(trio, "--all", "--when-merged", "main")
+    alpha.git("fetch", "-q")
+    assert alpha.coord_json("sync")["settled"] == []
+    _squash(hub, "topic")
+    beta.git("pull", "-q")
+    beta.write("a.txt", (beta.path / "a.txt").read_text().replace("alpha's", "somebody's"))
+    beta.git("commit", "-q", "-n", "-a", "-m", "changed again since")
+    beta.git("push", "-q", "--no-verify")
+    alpha.git("fetch", "-q")
+    assert [one["token"] for one in alpha.coord_json("sync")["settled"]] == [1]
+
+
+def test_who_has_its_own_work_by_a_squash_onto_a_file_that_moved_is_fresh(trio: tuple[Repo, Repo, Repo]) -> None:
+    hub, alpha, _ = _moved(trio)
+    alpha.git("checkout", "-q", "main")
+    alpha.git("pull", "-q")
+    assert alpha.coord_json("claim", "--require-fresh", "a.txt", code=7)["code"] == "stale"
+    _squash(hub, "topic")
+    alpha.git("pull", "-q")
+    assert alpha.coord_json("claim", "--require-fresh", "a.txt")["warnings"] == []
+
+
+@pytest.mark.parametrize("options", [(), ("--wait", "10m")])
+def test_a_claim_settles_what_is_in_its_way_and_has_landed(
+    trio: tuple[Repo, Repo, Repo], options: tuple[str, ...]
+) -> None:
+    hub, alpha, beta = trio
+    commit = _lands(alpha, release=("--all", "--when-merged", "main"), **{"a.txt": "1\n"})
+    refused = beta.coord("claim", "a.txt")
+    step = "git fetch origin && git coord claim a.txt"
+    assert f"next   {step}   (done with, once main has it)" in refused.out.splitlines()
+    hub.git("update-ref", "refs/heads/main", commit)
+    beta.git("pull", "-q")
+    done = beta.coord("claim", *options, "a.txt")
+    assert (done.code, done.out.splitlines()[0].split()[:2]) == (0, ["#2", "yours"])
+    assert done.err == "git coord: settled  #1 alpha   a.txt   main has it\n"
+
+
+def test_the_step_of_a_refusal_by_what_waits_is_enough(trio: tuple[Repo, Repo, Repo]) -> None:
+    hub, alpha, beta = trio
+    commit = _lands(alpha, release=("--all", "--when-merged", "main"), **{"a.txt": "1\n"})
+    hub.git("update-ref", "refs/heads/main", commit)
+    step = beta.coord_json("claim", "a.txt", code=3)["next"]
+    assert type_in(beta, step).code == 0
+    assert [claim["agent"] for claim in beta.coord_json("status")["claims"]] == ["beta"]
+
+
+def test_release_all_says_what_it_leaves_alone(pair: tuple[Repo, Repo]) -> None:
+    alpha, _ = pair
+    _lands(alpha, release=("--all", "--when-merged", "main"), **{"a.txt": "1\n"})
+    alpha.coord_json("claim", "b.txt")
+    said_of_it = (
+        "git coord: #1 stays: a.txt waits until main has the work (git coord release '#1' frees it all the same)\n"
+    )
+    assert alpha.coord("release", "--all").err == said_of_it
+    answer = alpha.coord_json("release", "--all", code=4)
+    assert answer["message"] == (
+        "alpha holds nothing but what waits for a branch (#1 for main), which --all leaves alone; "
+        "git coord release '#1' frees it before the work is there"
+    )
+    assert type_in(alpha, answer["next"]).code == 0

@@ -139,8 +139,8 @@ def test_a_step_back_is_open_until_it_was_done() -> None:
 
 
 def test_work_is_contained_where_doing_it_again_changes_nothing() -> None:
-    assert is_contained(B, (A, B), no_merge)
-    assert is_contained(entry("baaaaz"), (A, B), merge)
-    assert not is_contained(entry("aaaaaz"), (A, B), merge)
-    assert not is_contained(entry("zaaaaa"), (A, B), merge)
-    assert is_contained(None, (A, None), no_merge)
+    assert is_contained([B], (A, B), no_merge)
+    assert is_contained([entry("zaaaaa"), entry("baaaaz")], (A, B), merge)
+    assert not is_contained([entry("aaaaaz"), entry("zaaaaa")], (A, B), merge)
+    assert is_contained([A, None], (A, None), no_merge)
+    assert not is_contained([], (A, B), no_merge)

@@ -90,7 +90,7 @@ def command(
     )
     if require_fresh:
         refuse_stale(app.coord, app.branches, wanted.items)
-    result = claims.claim(app.coord, wanted) if wait is None else _waited(app, output, wanted, wait)
+    result = _claimed(app, output, wanted) if wait is None else _waited(app, output, wanted, wait)
     if isinstance(result, int):
         return result
     app.refresh_snapshot()
@@ -105,11 +105,28 @@ def command(
     return _granted(app, output, result, stale, asked)
 
 
+def _claimed(app: App, output: Output, wanted: claims.Wanted) -> claims.ClaimGranted | claims.ClaimRefused:
+    """Claim, past what is in the way only because nobody has seen yet that its branch has the work."""
+    result = claims.claim(app.coord, wanted)
+    if isinstance(result, claims.ClaimRefused) and any(one.claim.settling for one in result.conflicts):
+        from .settling import settle  # hardly ever needed
+
+        if settle(app, output):
+            return claims.claim(app.coord, wanted)
+    return result
+
+
 def _waited(
     app: App, output: Output, wanted: claims.Wanted, seconds: int
 ) -> claims.ClaimGranted | claims.ClaimRefused | int:
+    from git_coord.service.claiming import known_conflicts
+
     from .claim_waiting import claim  # only who waits pays for it
 
+    if any(one.claim.settling for one in known_conflicts(app.coord, wanted.items)):
+        from .settling import settle
+
+        settle(app, output)
     return claim(app, output, wanted, seconds)
 
 

@@ -50,6 +50,10 @@ def _steps(app: App, conflicts: tuple[Conflict, ...], items: tuple[Item, ...], s
     taken = {conflict.asked for conflict in conflicts}
     free = _typed(app, [item for item in items if item not in taken])
     steps = [f"git coord claim {_typed(app, items)} --wait 10m"]
+    landing = [conflict.claim.settling for conflict in conflicts if conflict.claim.settling is not None]
+    if landing and len(landing) == len(conflicts) and app.remote_name:
+        again = f"git fetch {render.quoted([app.remote_name])} && git coord claim {_typed(app, items)}"
+        steps.insert(0, f"{again}   (done with, once {landing[0].until} has it)")
     steps += [f"git coord takeover '#{claim.token}' --dry-run" for claim in stale]
     for conflict in conflicts[:1]:
         need = render.quoted([f"need {render.shown(conflict.asked)[:400]}"])

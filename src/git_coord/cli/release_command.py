@@ -78,7 +78,21 @@ def command(
     done = claims.release(app.coord, chosen, reason, work)
     app.refresh_snapshot()
     _warn_uncommitted(output, dirty)
+    if is_all:
+        _tell_left_alone(app, output, chosen)
     return tell(app, output, "landed" if until else "released", done)
+
+
+def _tell_left_alone(app: App, output: Output, chosen: selection.Selection) -> None:
+    """Say what `--all` does not give back: who believes that it holds nothing any more is told."""
+    given = {claim.op for claim, _ in chosen.claims}
+    waiting = [claim for claim in view(app.coord)[0].held_by(app.coord.me.agent) if claim.settling is not None]
+    left = [claim for claim in waiting if claim.op not in given]
+    if left:
+        from .settling import left_alone
+
+        for claim in left:
+            output.talk(f"git coord: {left_alone(claim)}")
 
 
 def _hand_over(app: App, output: Output, chosen: selection.Selection, to: str, reason: str) -> int:

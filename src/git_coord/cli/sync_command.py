@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import click
 
 from git_coord.app import App
 from git_coord.domain.chain import Placed
-from git_coord.domain.ledger import Change
 from git_coord.domain.message import describe
 from git_coord.errors import Kind
 from git_coord.service.landing import settle_landed
@@ -19,6 +17,7 @@ from git_coord.service.sync import Synced, sync
 from git_coord.service.telling import listed
 
 from . import options, render
+from .settling import line, settled_object
 
 
 @click.command("sync", context_settings=options.HELP)
@@ -54,7 +53,7 @@ def command(as_json: bool, agent: str | None) -> int:
             ok=not lost,
         )
     else:
-        output.lines([*map(_settled_line, settled), *_waiting_lines(app), *_lines(done, placed, lost, app.remote_name)])
+        output.lines([*map(line, settled), *_waiting_lines(app), *_lines(done, placed, lost, app.remote_name)])
     return Kind.LOST.exit_status if lost else 0
 
 
@@ -72,23 +71,6 @@ def _lines(done: Synced, placed: Sequence[Placed], lost: Sequence[Loss], remote:
         return [*rows, "no remote, nothing to exchange"]
     moved = "the ledger moved" if done.before != done.after else "nothing new"
     return [*rows, f"in step with {remote}: {moved}, {done.pushed} refs pushed"]
-
-
-def settled_object(change: Change) -> dict[str, Any]:
-    """Return a claim that ended because its branch has the work, as `--json` shows it."""
-    claim = change.before
-    assert claim is not None
-    assert claim.settling is not None
-    items = [render.item_object(item)["path"] for _, item in claim.live()]
-    return {"token": claim.token, "agent": claim.holder, "paths": items, **render.landed_object(claim.settling)}
-
-
-def _settled_line(change: Change) -> str:
-    claim = change.before
-    assert claim is not None
-    assert claim.settling is not None
-    names = "  ".join(render.shown(item) for _, item in claim.live())
-    return f"settled  #{claim.token} {claim.holder}   {names}   {claim.settling.until} has it"
 
 
 def _waiting_lines(app: App) -> list[str]:

@@ -91,9 +91,15 @@ def is_carried(before: TreeEntry | None, after: TreeEntry | None, steps: Sequenc
     return False
 
 
-def is_contained(content: TreeEntry | None, pair: Pair, merge: Merge) -> bool:
-    """Tell whether a change has been made in this content: making it once more, as git would, changes nothing."""
-    return content == pair[1] or _applied([(pair[0], content, pair[1])], merge) == [content]
+def is_contained(contents: Sequence[TreeEntry | None], pair: Pair, merge: Merge) -> bool:
+    """Tell whether a change has been made in any of these: making it once more, as git would, changes nothing."""
+    if pair[1] in contents:
+        return True
+    return any(map(_is_same, _applied([(pair[0], content, pair[1]) for content in contents], merge), contents))
+
+
+def _is_same(made: TreeEntry | _Conflict | None, content: TreeEntry | None) -> bool:
+    return made == content
 
 
 def still_open(steps: Sequence[Step], past: Past) -> list[Step]:

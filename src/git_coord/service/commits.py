@@ -29,8 +29,8 @@ class Merges(Protocol):
     def cut_off(self, parents: Sequence[Oid]) -> bool:
         """Tell whether a shallow clone ends before the parents of a merge meet."""
 
-    def past(self, tips: Sequence[Oid], paths: Sequence[str]) -> dict[str, Past]:
-        """Return the history of paths up to these commits, the newest part of it."""
+    def past(self, tips: Sequence[Oid], paths: Sequence[str], since: Oid | None = None) -> dict[str, Past]:
+        """Return the history of paths up to these commits (after `since`), the newest part of it."""
 
 
 class UserHistory(Protocol):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
+from git_coord.domain.carried import TreeEntry, is_contained
 from git_coord.domain.ids import Oid
 from git_coord.domain.items import ItemKind, is_canonical, normalise_branch
 from git_coord.domain.ledger import Change, Done
@@ -14,12 +15,16 @@ from git_coord.domain.team import Reach
 from git_coord.errors import CoordError, Kind
 from git_coord.lean import NamedTuple
 
+from .commits import Merges
 from .context import Coord
 from .operations import operation
 from .place import submit
 from .selection import Selection
 
 MAX_PATHS = 5000
+MAX_MERGED = 200
+"""Paths of one landing whose work is looked for in merged contents, and how many contents of each."""
+MAX_CONTENTS = 50
 MAX_BYTES = 500_000
 """Of the paths that one release names; beyond, it names the commit alone: a record may not be larger than 1 MiB."""
 
@@ -44,6 +49,12 @@ class Branches(Protocol):
 
     def had(self, tip: Oid, path: str, blob: Oid, since: Oid | None) -> bool:
         """Tell whether a path had this content somewhere in the history of `tip` (after `since`, if that is here)."""
+
+    def fork(self, commit: Oid, tip: Oid) -> Oid | None:
+        """Return where two commits parted, None where that, or one of them, is not here."""
+
+    def merges(self) -> Merges:
+        """Return git's own merges of what is here."""
 
 
 class Landing(NamedTuple):
@@ -152,15 +163,47 @@ def _settle(coord: Coord, nonces: tuple[str, ...], tip: Oid) -> tuple[Change, ..
 def _has_arrived(branches: Branches, claim: LiveClaim, tip: Oid) -> bool:
     """Tell whether a branch has what a claim landed.
 
-    1. The commit itself is in it. 2. It has the same at every path, now or since the claim was made: a squash, a rebase
-    or the host's own merge made other commits of the same work.
+    1. The commit itself is in it. 2. It has the same at every path, now or since the claim was made, or what git's own
+    merge makes of the work and what else was done there: a squash, a rebase or the host's own merge made other commits
+    of the same work.
     """
     work = claim.settling
     assert work is not None
     if work.commit not in branches.missing([work.commit], tip):
         return True
     here = branches.blobs(tip, [path for path, _ in work.paths])
-    return bool(work.paths) and all(
-        here.get(path) == blob or (blob is not None and branches.had(tip, path, blob, claim.base.head))
-        for path, blob in work.paths
-    )
+    left = [(path, blob) for path, blob in work.paths if here.get(path) != blob]
+    left = [one for one in left if one[1] is None or not branches.had(tip, one[0], one[1], claim.base.head)]
+    return bool(work.paths) and not beyond(branches, left, work.commit, tip, claim.base.head)
+
+
+def beyond(
+    branches: Branches,
+    paths: Sequence[tuple[str, Oid | None]],
+    commit: Oid,
+    tip: Oid,
+    since: Oid | None,
+) -> list[tuple[str, Oid | None]]:
+    """Return which of these contents of a commit a branch lacks also when what else was done there is merged in.
+
+    The work at a path is the way from where it began, at `since` or where the two parted, to what the commit has.
+    """
+    if not paths:
+        return []
+    base = since if since is not None and branches.commit(since) else branches.fork(commit, tip)
+    if base is None:
+        return list(paths)
+    names = [path for path, _ in paths[:MAX_MERGED]]
+    began, merges = branches.blobs(base, names), branches.merges()
+    past = merges.past([tip], names, base)
+    return [
+        (path, blob)
+        for path, blob in paths
+        if path not in past
+        or not is_contained(past[path].contents[-MAX_CONTENTS:], (_file(began.get(path)), _file(blob)), merges.blobs)
+    ]
+
+
+def _file(blob: Oid | None) -> TreeEntry | None:
+    """Return a file with this content, whatever its mode: a release names contents only."""
+    return None if blob is None else TreeEntry("100644", blob)

@@ -117,23 +117,28 @@ def stale_bases(coord: Coord, user_branches: Callable[[], Branches], items: Sequ
     newest = _newest(coord, items)
     if not newest:
         return []
+    from .landing import beyond  # noqa: PLC0415 - only once something has landed
+
     branches = user_branches()
     head = branches.commit("HEAD")
     commits = {row[2] for row, _ in newest.values()}
     lacking = branches.missing(commits, head) if head is not None else commits
     suspects = {name: found for name, found in newest.items() if found[0][2] in lacking}
     here = branches.blobs(head, list(suspects)) if head is not None and suspects else {}
-    stale: dict[str, tuple[list[Any], list[str]]] = {}
+    stale: dict[str, tuple[list[Any], list[tuple[str, Oid | None]]]] = {}
     for number, (name, (row, blob)) in enumerate(sorted(suspects.items())):
         known = here.get(name) == blob
         if not known and head is not None and blob is not None and number < MAX_LOOKED:
             known = branches.had(head, name, blob, None)
         if not known:
-            stale.setdefault(row[2], (row, []))[1].append(name)
-    return [
-        StaleBase(row[0], row[1], row[2], tuple(paths), branches.commit(row[2]) is not None)
-        for row, paths in stale.values()
-    ]
+            stale.setdefault(row[2], (row, []))[1].append((name, blob))
+    found = []
+    for row, paths in stale.values():
+        is_here = branches.commit(row[2]) is not None
+        left = beyond(branches, paths, row[2], head, None) if head is not None and is_here else paths
+        if left:
+            found.append(StaleBase(row[0], row[1], row[2], tuple(name for name, _ in left), is_here))
+    return found
 
 
 def _newest(coord: Coord, items: Sequence[Item]) -> dict[str, tuple[list[Any], Oid | None]]:

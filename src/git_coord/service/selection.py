@@ -11,6 +11,8 @@ from git_coord.domain.state import LiveClaim, State
 from git_coord.errors import CoordError, Kind
 from git_coord.lean import NamedTuple
 
+MOST_NAMED = 5
+
 
 class Selection(NamedTuple):
     """Claims with the positions meant; None is the whole claim."""
@@ -25,10 +27,22 @@ def everything(state: State, agent: Agent) -> Selection:
     """
     everything_held = state.held_by(agent)
     held = [claim for claim in everything_held if claim.settling is None]
+    if not held and everything_held:
+        waiting = ", ".join(f"#{claim.token} for {_until(claim)}" for claim in everything_held[:MOST_NAMED])
+        more = f" and {len(everything_held) - MOST_NAMED} more" if len(everything_held) > MOST_NAMED else ""
+        raise CoordError(
+            Kind.LOST,
+            f"{agent} holds nothing but what waits for a branch ({waiting}{more}), which --all leaves alone; "
+            f"git coord release '#{everything_held[0].token}' frees it before the work is there",
+            next="git fetch && git coord sync",
+        )
     if not held:
-        more = " but what waits for a branch" if everything_held else ""
-        raise CoordError(Kind.LOST, f"{agent} holds nothing{more}", next="git coord status")
+        raise CoordError(Kind.LOST, f"{agent} holds nothing", next="git coord status")
     return Selection(tuple((claim, None) for claim in held))
+
+
+def _until(claim: LiveClaim) -> str:
+    return claim.settling.until or "" if claim.settling is not None else ""
 
 
 def by_token(state: State, tokens: Sequence[int], agent: Agent | None) -> Selection:

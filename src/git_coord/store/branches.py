@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from git_coord.domain.ids import Oid
 
 from . import refnames
 from .git import Git
+
+if TYPE_CHECKING:
+    from .merging import GitMerges
 
 MAX_ARGUMENTS = 200
 """Paths given to git as arguments at once; with more, everything is listed and what was asked for is kept."""
@@ -62,6 +66,17 @@ class GitBranches:
         line = ["--literal-pathspecs", "log", "-1", "--format=%H", "--no-renames", f"--find-object={blob}", tip]
         after = [f"^{since}"] if since is not None and self.commit(since) else []
         return bool(self._git.run([*line, *after, "--", path], check=False).out.strip())
+
+    def fork(self, commit: Oid, tip: Oid) -> Oid | None:
+        """Return where two commits parted, None where that, or one of them, is not here."""
+        done = self._git.run(["merge-base", commit, tip], check=False)
+        return Oid(done.out.decode("ascii").split("\n")[0]) if done.code == 0 else None
+
+    def merges(self) -> GitMerges:
+        """Return git's own merges of what is here."""
+        from .merging import GitMerges  # noqa: PLC0415 - only where a branch has neither the commit nor its content
+
+        return GitMerges(self._git)
 
     def _listing(self, tip: Oid, paths: Sequence[str]) -> dict[str, Oid | None]:
         few = paths if len(paths) <= MAX_ARGUMENTS else ()

@@ -110,9 +110,10 @@ class GitMerges:
         out = self._git.run(["rev-list", "--stdin"], (asked + "".join(f"{oid}\n" for oid in bases)).encode("ascii")).out
         return not shallow.isdisjoint(out.decode("ascii").split())
 
-    def past(self, tips: Sequence[Oid], paths: Sequence[str]) -> dict[str, Past]:
-        """Return the history of paths up to these commits, the newest part of it."""
-        line = ["--literal-pathspecs", "rev-list", "--full-history", "--topo-order", f"-n{MAX_PAST}", *tips, "--"]
+    def past(self, tips: Sequence[Oid], paths: Sequence[str], since: Oid | None = None) -> dict[str, Past]:
+        """Return the history of paths up to these commits (after `since`), the newest part of it."""
+        ends = [*tips, *([] if since is None else [f"^{since}"])]
+        line = ["--literal-pathspecs", "rev-list", "--full-history", "--topo-order", f"-n{MAX_PAST}", *ends, "--"]
         found: dict[str, Past] = {}
         for start in range(0, len(paths), MAX_ARGUMENTS):
             some = paths[start : start + MAX_ARGUMENTS]
