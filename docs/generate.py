@@ -45,6 +45,7 @@ SETTINGS = (
     ("coord.key", "The agent's private key, instead of a generated one."),
     ("coord.policyKey", "The private key that break and policy sign with."),
     ("coord.freshness", "How old a picture may be to answer without a fetch; 60s."),
+    ("coord.commitWait", "How long a commit by an older picture waits for the remote; 2s, 0 for never."),
     ("coord.fetchTimeout", "How long a fetch may take; 10s."),
     ("coord.pushTimeout", "How long a push may take; 30s."),
     ("coord.offline", "deny (default) or allow: whether a claim may stand unconfirmed."),

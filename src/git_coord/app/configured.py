@@ -84,6 +84,7 @@ def settings(config: Config, *, offline: bool, place: str | None = None) -> Sett
     share = config.get("coord.presence.share") or "basic"
     if share not in ("none", "basic", "full"):
         raise _unusable("coord.presence.share", share, "not none, basic or full", "basic")
+    commit_wait(config)
     prefix = config.get("coord.refPrefix") or refnames.DEFAULT_PREFIX
     return Settings(
         freshness=int(seconds(config, "coord.freshness", 60)),
@@ -116,6 +117,14 @@ def seconds(config: Config, key: str, default: float) -> float:
         return parse_duration(text)
     except ValueError:
         raise _unusable(key, text, "not a duration like 90s, 30m or 2h", f"{default:g}s") from None
+
+
+def commit_wait(config: Config) -> float:
+    """Return how long a commit may wait for the remote, 0 for never (`coord.commitWait`)."""
+    text = (config.get("coord.commitWait") or "").strip()
+    if text in ("0", "0s"):
+        return 0
+    return seconds(config, "coord.commitWait", 2)
 
 
 def _unusable(key: str, value: str, why: str, default: str) -> CoordError:

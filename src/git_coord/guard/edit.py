@@ -138,6 +138,7 @@ def _before(tool: str, call: Call) -> Answer | None:
             return None
         if view.mode == "off":
             continue
+        view.look_after()
         me = view.acting(tool, call)
         if me is None or not view.is_clear(me, names):
             return None

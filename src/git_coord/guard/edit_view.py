@@ -2,7 +2,7 @@
 
 import os
 
-from . import edit_state, git, snapshot, whose
+from . import edit_state, git, refresh, snapshot, whose
 from .edit_calls import Call
 from .edit_places import Place
 from .fast import RULES_FILE, mode_of, stamp_of
@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SETTINGS = r"^coord\.(repo|agent|agentworktree|mode|autoclaim|autorelease|subagents)$"
+SETTINGS = r"^coord\.(repo|agent|agentworktree|mode|autoclaim|autorelease|subagents|remote|freshness)$"
 # As git prints the names of settings.
 AUTO_CLAIM_KEY = "coord.autoClaim".lower()
 AUTO_RELEASE_KEY = "coord.autoRelease".lower()
@@ -65,6 +65,18 @@ class View:
     def own(self) -> str:
         """The name that was given to this worktree, empty when it has none of its own."""
         return whose.own_agent(self.settings, self.place.git_dir, self.place.common) or ""
+
+    def look_after(self) -> None:
+        """Have an old picture refreshed beside the edit, which does not wait for it; trouble is not the edit's."""
+        import time  # built in
+
+        folder, now = os.path.join(self.place.common, "coord"), int(time.time())
+        try:
+            if refresh.is_old(folder, self.settings, now):
+                os.chdir(self.place.top)
+                refresh.start_if_old(folder, self.settings, now)
+        except OSError:
+            return
 
     def acting(self, tool: str, call: Call) -> str | None:
         """Return the agent that the call's session is, None when that is not settled, or its name in use elsewhere."""

@@ -11,6 +11,8 @@ MODES = ("block", "warn", "off")
 PROBE = "GIT_COORD_PROBE"
 PROBE_ANSWER = "git-coord hook fires: "
 RULES_FILE = ".coord.toml"
+LOOKING = ("pre-commit", "pre-merge-commit")
+"""Hooks before which an old picture is made young; what comes after them has that one."""
 UNDERWAY = {
     "rebase": ("rebase-merge", "rebase-apply"),
     "cherry-pick": ("CHERRY_PICK_HEAD",),
@@ -118,6 +120,9 @@ def _is_free(hook: str, args: list[str], settings: dict[str, str]) -> bool:
     git_dir, common = git.locate()
     if not concerns(hook, args, git_dir):
         return True
+    old = _old_picture(hook, os.path.join(common, "coord"), settings)
+    if old is None:
+        return False
     refs = git.Process("for-each-ref", "--format=%(objectname) %(refname)", *git.LEDGER_REFS)
     changes = Changes(hook, args, git_dir)
     # Files are read and taken apart while git works.
@@ -131,14 +136,31 @@ def _is_free(hook: str, args: list[str], settings: dict[str, str]) -> bool:
     if picture is None or policy is None or not present or present != picture[1] or policy[0] != picture[0]:
         return False
     agent = whose.agent_of(settings, git_dir, common) or ""
-    if agent and whose.is_elsewhere(git_dir, common, agent):
-        return False  # the worktree is to be told that its name is in use
-    if agent and os.path.exists(os.path.join(common, "coord", "gone", agent)):
-        return False  # what it held was taken from it, and it is to be told before it goes on
-    if not all_free(paths, picture, policy[1], agent.encode(errors="surrogateescape")):
+    if _is_to_be_told(git_dir, common, agent) or not all_free(
+        paths, picture, policy[1], agent.encode(errors="surrogateescape")
+    ):
         return False
     _live_on(os.path.join(common, "coord"), agent)
+    sys.stderr.write(old)
     return True
+
+
+def _is_to_be_told(git_dir: str, common: str, agent: str) -> bool:
+    """Tell whether an agent is to hear, before it goes on, that its name is in use, or what was taken from it."""
+    taken = os.path.join(common, "coord", "gone", agent)
+    return bool(agent) and (whose.is_elsewhere(git_dir, common, agent) or os.path.exists(taken))
+
+
+def _old_picture(hook: str, folder: str, settings: dict[str, str]) -> str | None:
+    """Return what is to be said should the commit pass: nothing of a young picture; None to look again first."""
+    import time  # built in
+
+    now = int(time.time())
+    if hook not in LOOKING or not refresh.is_old(folder, settings, now):
+        return ""
+    if refresh.commit_wait(folder, settings, now):
+        return None
+    return refresh.words(folder, now, refresh.why_not_asked(folder, settings, now)) + "\n"
 
 
 def _live_on(folder: str, agent: str) -> None:

@@ -12,7 +12,10 @@ from .git import locate, read_file
 
 SYNCED, FAILED, ATTEMPT = "synced", "refresh.failed", "refresh.attempt"
 FETCHED = (SYNCED, "fetch.stamp")
-FRESHNESS = 60
+FRESHNESS, COMMIT_WAIT = 60, 2.0
+COMMIT_WAIT_KEY = "coord.commitWait".lower()  # as git prints it
+ASKED_AGAIN = 3
+"""After so many failures in a row no commit waits, until one of them is `FORGIVEN`."""
 SPACING = 60
 """Most seconds between two starts while the remote answers; doubled with each time it did not, up to `FORGIVEN`."""
 FORGIVEN = 300
@@ -53,6 +56,33 @@ def is_old(folder: str, settings: dict[str, str], now: int) -> bool:
         return False
     found = age(folder, now)
     return found is None or found >= freshness(settings)
+
+
+def commit_wait(folder: str, settings: dict[str, str], now: int) -> float:
+    """Return how many seconds a commit may wait for the remote: `coord.commitWait`, half of it after each failure."""
+    failed = failures(folder, now)
+    return 0.0 if failed >= ASKED_AGAIN else seconds(settings.get(COMMIT_WAIT_KEY), COMMIT_WAIT) / 2**failed
+
+
+def words(folder: str, now: int, why: str) -> str:
+    """Return what is said of a commit that passes by an old picture."""
+    found = age(folder, now)
+    return f"git coord: {why}; judged by a picture {'of unknown age' if found is None else f'{span(found)} old'}"
+
+
+def why_not_asked(folder: str, settings: dict[str, str], now: int) -> str:
+    """Return why a commit does not wait for the remote."""
+    if not seconds(settings.get(COMMIT_WAIT_KEY), COMMIT_WAIT):
+        return "the remote is not asked at a commit (coord.commitWait)"
+    return f"the remote gave no answer {failures(folder, now)} times, and is not asked for some minutes"
+
+
+def span(seconds: int) -> str:
+    """Return a rounded span, as `domain.durations.show_age` does."""
+    for unit, size, end in (("s", 1, 100), ("min", 60, 6000), ("h", 3600, 48 * 3600)):
+        if seconds < end:
+            return f"{round(seconds / size)} {unit}"
+    return f"{round(seconds / 86400)} d"
 
 
 def has_remote(folder: str, settings: dict[str, str]) -> bool:

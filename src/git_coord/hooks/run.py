@@ -111,10 +111,22 @@ def _judge_commit(hook: str, args: list[str], warns: bool) -> int:
         paths = [path.decode("utf-8", "surrogateescape") for path in changes.paths()]
     except GitFailed as failed:
         raise CoordError(Kind.ERROR, f"cannot read what is to be committed: {failed}", next="git fsck") from None
+    old = _look_again(hook, app)
     judged, gone = _judged(app, changes, paths)
     status = _tell(app, judged, gone, _commit(app, changes), warns)
+    if status == 0:
+        _say(old)
     _live_on(app, is_over=bool(judged.lapsed))
     return status
+
+
+def _look_again(hook: str, app: App) -> list[str]:
+    """Make an old picture young before a commit is judged; return what to say if it stays old."""
+    if hook not in fast.LOOKING or app.coord.remote is None:
+        return []
+    from .looking import look_again
+
+    return look_again(app)
 
 
 def _judged(app: App, changes: Changes, paths: list[str]) -> tuple[Judgement, list[Gone]]:

@@ -35,14 +35,17 @@ def remote_of(coord: Coord) -> Remote:
     return coord.remote
 
 
-def fetch_and_adopt(coord: Coord, families: Collection[Family] = SYNC_FAMILIES) -> None:
-    """Fetch, verify, adopt. Raises CoordError(UNKNOWN) without an answer, CoordError(UNTRUSTED) for a bad ledger."""
+def fetch_and_adopt(coord: Coord, families: Collection[Family] = SYNC_FAMILIES, *, limit: float | None = None) -> None:
+    """Fetch (in `limit` seconds, if that is less than usual), verify, adopt.
+
+    Raises CoordError(UNKNOWN) without an answer, CoordError(UNTRUSTED) for a bad ledger.
+    """
     if coord.head is None:
         # A clone without memory learns from what others signed which heads the ledger must contain.
         families = tuple(dict.fromkeys([*families, *ROSTER_FAMILIES]))
     replaced = [refnames.prefix(family, fetched=True) for family in REPLACED if family in families]
     before = coord.store.refs(*replaced)
-    remote_of(coord).fetch(families)
+    remote_of(coord).fetch(families, limit=limit)
     coord.fetched_at = coord.clock.monotonic()
     if not coord.settings.keeps_history:
         note_superseded(coord, set(before.values()) - set(coord.store.refs(*replaced).values()))

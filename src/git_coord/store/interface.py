@@ -108,8 +108,11 @@ class Remote(Protocol):
     def name(self) -> str:
         """The configured name, for people."""
 
-    def fetch(self, families: Collection[Family]) -> None:
-        """Bring these families into the fetched namespace, exactly as they are there, vanished ones pruned."""
+    def fetch(self, families: Collection[Family], *, limit: float | None = None) -> None:
+        """Bring these families into the fetched namespace, exactly as they are there, vanished ones pruned.
+
+        `limit`: in fewer seconds than usual, or not at all.
+        """
 
     def push(self, updates: Sequence[RefUpdate], *, record: bool = True) -> list[PushedRef]:
         """Ask the remote to move each ref from exactly its old value; refs are decided one by one.

@@ -160,7 +160,7 @@ class MemoryRemote:
     pushes: int = field(default=0, init=False)
     fetches: int = field(default=0, init=False)
 
-    def fetch(self, families: Collection[Family]) -> None:
+    def fetch(self, families: Collection[Family], *, limit: float | None = None) -> None:  # noqa: ARG002
         """Bring these families into the fetched namespace."""
         self.fetches += 1
         self._reach()

@@ -96,10 +96,10 @@ class ForgettingRemote:
         """The configured name."""
         return self._below.name
 
-    def fetch(self, families: Collection[Family]) -> None:
+    def fetch(self, families: Collection[Family], *, limit: float | None = None) -> None:
         """Fetch, then forget."""
         try:
-            self._below.fetch(families)
+            self._below.fetch(families, limit=limit)
         finally:
             self._cache.forget()
 

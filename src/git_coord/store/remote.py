@@ -82,16 +82,16 @@ class GitRemote:
         """The configured name."""
         return self._place.name
 
-    def fetch(self, families: Collection[Family]) -> None:
+    def fetch(self, families: Collection[Family], *, limit: float | None = None) -> None:
         """Bring these families into the fetched namespace, or share a fetch that began after this was asked."""
-        limit = self._timeouts.fetch
+        limit = min(self._timeouts.fetch, limit or self._timeouts.fetch)
         scope = f"{self._place.prefix} {self._place.url}"
         names = [family.value for family in families]
         with self._turns.turn(scope, names, limit) as turn:
             if turn.left is None:
                 raise CoordError(Kind.UNKNOWN, f"no answer from {self.name} in {limit:g} s: another fetch is running")
             if not turn.done:
-                self._fetch(families, turn.left)
+                self._fetch(families, turn.left, limit)
                 turn.done = True
 
     def push(self, updates: Sequence[RefUpdate], *, record: bool = True) -> list[PushedRef]:
@@ -130,13 +130,13 @@ class GitRemote:
         if done.code != 0:
             raise self._unknown(done, "could not be fetched from")
 
-    def _fetch(self, families: Collection[Family], seconds: float) -> None:
+    def _fetch(self, families: Collection[Family], seconds: float, limit: float) -> None:
         """Fetch, and again when it failed while the fetched copies moved: another process's push recorded them."""
         deadline = self._clock.monotonic() + seconds
         for _ in range(FETCH_TRIES):
             known = self._store.refs(*_COPIES)
             left = max(0.0, deadline - self._clock.monotonic())
-            done = self._run(self._fetch_line(families, known), left, self._timeouts.fetch)
+            done = self._run(self._fetch_line(families, known), left, limit)
             if done.code == 0:
                 return
             if self._store.refs(*_COPIES) == known:
