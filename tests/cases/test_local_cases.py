@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.past import claim_long_ago
 from tests.cli.words import picture
-from tests.helpers import Completed, Repo, until
+from tests.helpers import Completed, Repo
 from tests.verify.stage import Stage, succeed
 
 
@@ -119,8 +120,8 @@ def test_case_39_the_holder_is_told_that_its_lease_is_over_and_claiming_again_le
     for one in (alpha, beta):
         succeed(one, "init")
     succeed(alpha, "hooks", "install")
-    alpha.coord_json("claim", "README.md", "--ttl", "1s")
-    until(lambda: beta.coord("check", "README.md").code == 7)
+    claim_long_ago(alpha, "README.md", ago=70, ttl=5)
+    assert beta.coord("check", "README.md").code == 7
     refused = commits(beta, "README.md", "theirs\n")
     assert (refused.code, "your claim" in refused.err) == (1, False)
     done = commits(alpha, "README.md", "mine\n")

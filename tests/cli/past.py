@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from git_coord.app import open_app
 from git_coord.clock import SystemClock
-from git_coord.domain.items import Intent, Item, ItemKind
+from git_coord.domain.items import Intent, Item, parse_argument
 from git_coord.service import claims
 from git_coord.service.beat import note_beat
 from git_coord.service.claiming import ClaimGranted, Wanted
@@ -29,7 +29,7 @@ def claim_long_ago(repo: Repo, *names: str, ago: int = 7200, ttl: int = 300, pur
     assert open_ledger(app.coord) is not None
     note_beat(app.coord)
     set_presence(app.coord, Wish("busy"))
-    items = tuple(Item(ItemKind.PATH, name, Intent.EDIT) for name in names)
+    items = tuple(Item(*parse_argument(name), Intent.EDIT) for name in names)
     wanted = Wanted(items, purpose, "standard", ttl, None, app.worktree.base())
     assert isinstance(claims.claim(app.coord, wanted), ClaimGranted)
     app.refresh_snapshot()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.cli.past import claim_long_ago
 from tests.cli.words import hints, plain, plain_json, said, type_in
-from tests.helpers import Repo, until
+from tests.helpers import Repo
 
 
 def test_each_answer_is_a_line_and_the_gravest_is_the_exit_status(pair: tuple[Repo, Repo]) -> None:
@@ -54,8 +55,7 @@ def test_as_json_each_resource_says_who_and_until_when(pair: tuple[Repo, Repo]) 
 
 def test_a_lease_that_is_over_is_stale_and_still_blocks(alone: Repo) -> None:
     beta = _second_agent(alone)
-    alone.coord_json("claim", "a", "--ttl", "1s")
-    _until_stale(beta)
+    claim_long_ago(alone, "a", ago=70, ttl=5)
     assert beta.coord_json("check", "a", code=7)["resources"][0]["holder_stale"] is True
     assert said(beta.coord("check", "a", "b")) == (
         7,
@@ -69,11 +69,6 @@ def _second_agent(repo: Repo) -> Repo:
     beta = repo.worktree("beta")
     assert beta.coord("init", "--agent", "beta").code == 0
     return beta
-
-
-def _until_stale(repo: Repo) -> None:
-    """Ask until a lease of one second is over."""
-    until(lambda: repo.coord("check", "a").code == 7)
 
 
 def test_no_answer_is_unknown_and_never_free(trio: tuple[Repo, Repo, Repo]) -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.past import claim_long_ago
 from tests.cli.words import forget_sync, hints, plain_json, said, type_in
-from tests.helpers import Repo, until
+from tests.helpers import Repo
 
 HERE = "here      beta         online <age>  main\n"
 
@@ -76,10 +77,8 @@ def test_a_changed_file_that_somebody_holds_is_found_without_naming_it(pair: tup
 def test_a_lease_that_is_over_is_ask(alone: Repo) -> None:
     beta = alone.with_env(GIT_COORD_AGENT="beta", GIT_COORD_SESSION="elsewhere")
     assert beta.coord("init", "--agent", "beta").code == 0
-    beta.coord_json("presence", "set", "offline")
-    beta.coord_json("claim", "a", "--ttl", "1s")
-
-    until(lambda: alone.coord("check", "a").code == 7)
+    claim_long_ago(beta, "a", ago=1000, ttl=5)
+    assert alone.coord("check", "a").code == 7
     answer = alone.coord("preflight", "a", "--json")
     assert answer.code == 7
     assert '"text":"a is held by beta, whose lease is over"' in answer.out

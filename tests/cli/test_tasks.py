@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from tests.cli.past import claim_long_ago
 from tests.cli.words import hints, plain_json, said, type_in
-from tests.helpers import Repo, until
+from tests.helpers import Repo
 
 
 def test_the_entry_check_is_free_held_stale_or_blocked(alone: Repo) -> None:
@@ -11,8 +12,9 @@ def test_the_entry_check_is_free_held_stale_or_blocked(alone: Repo) -> None:
     assert beta.coord("check", "task:E-1").code == 0
     alone.coord_json("claim", "task:E-1")
     assert beta.coord("check", "task:E-1/2").code == 3
-    alone.coord_json("renew", "task:E-1", "--ttl", "1s")
-    until(lambda: beta.coord("check", "task:E-1/2").code == 7)
+    alone.coord_json("release", "task:E-1")
+    claim_long_ago(alone, "task:E-1", ago=70, ttl=5)
+    assert beta.coord("check", "task:E-1/2").code == 7
     alone.coord_json("block", "task:E-1", "-m", "waits for a decision")
     assert beta.coord("check", "task:E-1/2").code == 8
 

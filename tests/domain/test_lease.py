@@ -58,9 +58,9 @@ def test_a_claim_that_came_unattended_ends_in_two_minutes_unless_a_later_beat_fo
 def test_a_claim_is_stale_only_after_the_last_second_of_its_lease_and_still_held() -> None:
     world = World.of("alpha", "beta")
     claim = world.granted(world.claim("alpha", path("a"), ttl=100))
-    assert not is_stale(claim, None, claim.at + 100)
-    assert is_stale(claim, None, claim.at + 101)
-    assert not is_stale(claim, claim.at + 1, claim.at + 101)
+    assert not is_stale(claim, None, claim.at + 160, 60)
+    assert is_stale(claim, None, claim.at + 161, 60)
+    assert not is_stale(claim, claim.at + 1, claim.at + 161, 60)
     world.refused(world.claim("beta", path("a"), at=claim.at + 10_000))
     assert world.head.state.held_by(Agent("alpha")) == [claim]
 

@@ -58,7 +58,7 @@ def test_note_and_task_last_as_long_as_the_state(scene: Scene) -> None:
     same = presence.set_presence(alpha.coord(), Wish("busy"))
     assert (same.note, same.task, same.queue, same.at - same.since) == ("n", "t", 3, 10)
     other = presence.set_presence(alpha.coord(), Wish("online"))
-    assert (other.note, other.task, other.queue, other.at - other.since) == (None, None, 3, 0)
+    assert (other.note, other.task, other.queue, other.at - other.since) == (None, None, 0, 0)
 
 
 def test_a_heartbeat_from_the_future_is_flagged_and_keeps_no_claim_alive(scene: Scene) -> None:

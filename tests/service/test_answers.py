@@ -38,7 +38,7 @@ def test_each_resource_is_free_mine_held_or_stale(scene: Scene) -> None:
     beta.granted("held", ttl=7200)
     beta.granted("read.txt", intent="read")
     alpha.sync()
-    scene.clock.sleep(101)
+    scene.clock.sleep(161)
     asked = [item(name) for name in ("free.txt", "mine.txt", "held/x", "short.txt", "read.txt")]
     assert answers(alpha, *asked) == ["free", "mine", "held", "stale", "held"]
     assert answers(alpha, item("read.txt", "read")) == ["free"]

@@ -146,14 +146,14 @@ def test_a_claim_becomes_stale_once_and_again_after_a_renewal(local: Scene) -> N
     alpha, beta = local.joined("alpha", "beta")
     alpha.granted("a", ttl=100)
     watcher = Watcher(beta)
-    local.clock.sleep(101)
+    local.clock.sleep(161)
     (event,) = watcher.look()
     assert (event.kind, event.text) == ("claim.stale", "#1 alpha is stale: a (edit)")
     assert watcher.look() == []
     coord = alpha.coord()
     claims.renew(coord, chosen := selected(coord, "a"), None, {chosen.claims[0][0].op: (None,)}, ())
     assert watcher.look() == []
-    local.clock.sleep(101)
+    local.clock.sleep(161)
     (again,) = watcher.look()
     assert (again.kind, again.id != event.id) == ("claim.stale", True)
 

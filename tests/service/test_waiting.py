@@ -261,8 +261,8 @@ def test_what_a_killed_waiter_is_granted_is_stale_after_two_minutes(team: list[D
     (claim,) = gamma.state().claims.values()
     assert (claim.holder, claim.unattended) == ("beta", True)
     assert lease_end(claim, None) == claim.at + 120
-    assert not is_stale(claim, claim.at, claim.at + 120)
-    assert is_stale(claim, claim.at, claim.at + 121)
+    assert not is_stale(claim, claim.at, claim.at + 180, 60)
+    assert is_stale(claim, claim.at, claim.at + 181, 60)
     assert lease_end(claim, claim.at + 1) == claim.at + 1 + claim.ttl
 
 
@@ -276,7 +276,7 @@ def test_any_command_of_the_holder_is_the_sign_of_life(local: Scene) -> None:
     state = alpha.state()
     (claim,) = state.claims.values()
     beat = local_beats(alpha.coord(), state)[beta.agent]
-    assert not is_stale(claim, beat, local.clock.now() + claim.ttl)
+    assert not is_stale(claim, beat, local.clock.now() + claim.ttl, 0)
 
 
 def test_a_broken_grant_is_lost_and_not_reported(team: list[Desk]) -> None:
@@ -366,4 +366,4 @@ def test_whoever_waits_shows_signs_of_life(scene: Scene) -> None:
     (own,) = [claim for claim in state.claims.values() if claim.holder == "beta"]
     beat = local_beats(beta.coord(), beta.state())[beta.agent]
     assert beat > before + 900
-    assert not is_stale(own, beat, scene.clock.now())
+    assert not is_stale(own, beat, scene.clock.now(), 0)

@@ -12,6 +12,7 @@ from git_coord.domain.items import Item
 from git_coord.domain.timestamps import format_stamp
 from git_coord.errors import CoordError, Kind
 from git_coord.service import query
+from git_coord.service.remote_ledger import ROSTER_FAMILIES
 from git_coord.service.sync import freshen, picture_age
 from git_coord.service.tasks import block_object, way_out
 
@@ -63,6 +64,11 @@ def command(
         return _unknown(app, output, items, trouble)
     now = query.picture(app.coord)
     answers = query.check(app.coord, items, now)
+    if not is_local and any(answer.status == "stale" for answer in answers):
+        # Whether a lease is over is told by heartbeats, which are fetched only for who asks about that.
+        age = freshen(app.coord, is_local=False, families=ROSTER_FAMILIES)
+        now = query.picture(app.coord)
+        answers = query.check(app.coord, items, now)
     asked = asked.unless({answer.asked for answer in answers if answer.held is not None})
     options.tell_nobody(app, output)
     worst, step = _worst(answers), _step(app, answers)

@@ -7,10 +7,11 @@ import click
 from git_coord.domain.announcements import STATES
 from git_coord.domain.durations import show_age
 from git_coord.domain.timestamps import format_stamp
+from git_coord.errors import CoordError, Kind
 from git_coord.service.leases import remember
 from git_coord.service.ledger import open_ledger, view
 from git_coord.service.operations import require_membership
-from git_coord.service.presence import ALIASES, Seen, Wish, roster, set_presence
+from git_coord.service.presence import ALIASES, LEAST_TTL, Seen, Wish, roster, set_presence
 from git_coord.service.remote_ledger import ROSTER_FAMILIES
 from git_coord.service.sync import freshen
 
@@ -72,6 +73,9 @@ def set_(
     app, output = options.means(as_json, agent)
     open_ledger(app.coord)
     require_membership(app.coord)
+    if ttl is not None and ttl < LEAST_TTL and app.coord.remote is not None:
+        text = f"presence for {ttl} s needs a push every {max(1, ttl // 3)} s; at least {LEAST_TTL}s"
+        raise CoordError(Kind.USAGE, text, next=f"git coord presence set {state} --ttl {LEAST_TTL}s")
     wish = Wish(ALIASES.get(state, state), note, task, queue, ttl, app.branch(), will)
     made = set_presence(app.coord, wish)
     remember(app.coord, view(app.coord)[0], shows=made.state != "offline")

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
 from git_coord.app import App
 from git_coord.domain.items import Intent, Item
 from git_coord.domain.ledger import Conflict
 from git_coord.domain.state import LiveClaim
-from git_coord.errors import Kind
+from git_coord.errors import CoordError, Kind
 from git_coord.lean import NamedTuple
 
 from . import render
 from .output import Output
+
+if TYPE_CHECKING:
+    from git_coord.service.query import Picture
 
 LONGEST_STEP = 2000
 """Characters of a command that is advised; who claims thousands of paths has the list at hand."""
@@ -31,6 +37,8 @@ def tell(app: App, output: Output, conflicts: tuple[Conflict, ...], items: tuple
     from git_coord.service.query import picture
 
     now = picture(app.coord)
+    if app.coord.remote is not None and any(now.held(c.claim).is_stale for c in conflicts):
+        now = _by_heartbeats(app)
     stale = [c.claim for c in conflicts if c.claim.token and now.held(c.claim).is_stale]
     steps = _steps(app, conflicts, items, stale[:1])
     if output.is_json:
@@ -43,6 +51,17 @@ def tell(app: App, output: Output, conflicts: tuple[Conflict, ...], items: tuple
         lines = [f"{title:6} {step}" for title, step in zip(titles, steps, strict=False)]
         output.lines([told.headline, *render.conflict_lines(conflicts, now), *lines])
     return told.kind.exit_status
+
+
+def _by_heartbeats(app: App) -> Picture:
+    """Return the picture with the heartbeats of now: they tell whether a lease is over, and no claim fetches them."""
+    from git_coord.service.query import picture
+    from git_coord.service.remote_ledger import ROSTER_FAMILIES
+    from git_coord.service.sync import freshen
+
+    with suppress(CoordError):  # what is known here is said as well
+        freshen(app.coord, is_local=False, families=ROSTER_FAMILIES)
+    return picture(app.coord)
 
 
 def _steps(app: App, conflicts: tuple[Conflict, ...], items: tuple[Item, ...], stale: list[LiveClaim]) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from .changing import changed, cut, given, queued, unqueued
 from .ids import Agent, Nonce, Token
+from .lease import is_over
 from .obstacles import blocking, conflicts, cycle, obstacles
 from .outcome import Change, Done, Granted, Outcome, Queued, Queueing, Refusal, Refused, Served
 from .state import LiveClaim, State, Waiter
@@ -88,7 +89,7 @@ def _barred(state: State, op: Takeover, seen: Evidence) -> Refusal | None:
     held = state.claims.get(seen.claim)
     if held is None or held.holder == op.agent:
         return Refusal.NOT_HELD
-    if seen.lease_end < held.certain_end or op.at <= seen.lease_end + state.skew:
+    if seen.lease_end < held.certain_end or not is_over(seen.lease_end, op.at, state.skew):
         return Refusal.ALIVE
     is_witnessed = seen.witness in state.agents and seen.witness not in (op.agent, held.holder)
     is_long_over = op.at > seen.lease_end + max(held.ttl, LONG_OVER)

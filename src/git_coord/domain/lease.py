@@ -40,9 +40,17 @@ def counting_beat(member: Member, presence: Presence | None, now: int, skew: int
     return presence.at
 
 
-def is_stale(claim: LiveClaim, beat: int | None, now: int) -> bool:
+def is_over(end: int, now: int, skew: int) -> bool:
+    """Tell whether a lease that ends then is over, whichever clock is off by the skew.
+
+    The one definition of that: what is called stale can be taken over as far as the lease goes, and nothing else can.
+    """
+    return now > end + skew
+
+
+def is_stale(claim: LiveClaim, beat: int | None, now: int, skew: int) -> bool:
     """Tell whether the lease is over; a stale claim still blocks."""
-    return now > lease_end(claim, beat)
+    return is_over(lease_end(claim, beat), now, skew)
 
 
 def vouched_until(claim: LiveClaim, acknowledged: int | None, skew: int) -> int:

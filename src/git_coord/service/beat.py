@@ -16,6 +16,8 @@ from .context import Coord
 
 TROUBLE = "beat.trouble"
 """Why the last push of a beat failed: `AT WORDS`; gone when one arrived."""
+SHOWN = "shown"
+"""For how long each agent's presence is believed: `TTL SESSION`."""
 UNPUSHED_SECONDS = 5
 """A heartbeat made this lately, and not pushed yet, is as good as a new one."""
 
@@ -86,7 +88,7 @@ def beat_if_due(coord: Coord, *, acts: bool = False) -> bool:
         return True
     if own is not None and own.state == "offline" and not acts and not coord.known.state.held_by(coord.me.agent):
         return False
-    set_presence(coord, Wish(current_state(coord)))
+    set_presence(coord, Wish(current_state(coord), is_beat=True))
     return True
 
 
@@ -110,4 +112,29 @@ def interval(coord: Coord) -> int:
         beat = local_beat(coord, state, coord.me.agent)
         if any(is_unattended(claim, beat) for claim in own):
             return 1
-    return beat_interval([claim.ttl for claim in own], len({claim.holder for claim in state.claims.values()}))
+    shown = _shown_ttl(coord)
+    return min([beat_interval([claim.ttl for claim in own], _sharing(coord)), *([max(1, shown // 3)] if shown else [])])
+
+
+def share_of_beats(coord: Coord) -> int:
+    """Return after how many seconds a beat is due for who holds nothing that ends sooner."""
+    return beat_interval([], _sharing(coord))
+
+
+def _sharing(coord: Coord) -> int:
+    return len({claim.holder for claim in coord.known.state.claims.values()})
+
+
+def note_ttl(coord: Coord, ttl: int | None) -> None:
+    """Write down for how long the agent's presence is believed: its beats have to keep that pace; None, when gone."""
+    name = f"{SHOWN}/{coord.me.agent}"
+    if ttl is None:
+        coord.files.remove(name)
+    else:
+        coord.files.note(name, f"{ttl} {coord.me.session}\n".encode("ascii"))
+
+
+def _shown_ttl(coord: Coord) -> int | None:
+    words = (coord.files.read(f"{SHOWN}/{coord.me.agent}") or b"").decode("ascii", "replace").split()
+    is_own = len(words) == 2 and words[0].isdigit() and words[1] == coord.me.session
+    return int(words[0]) if is_own else None

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from git_coord.domain.announcements import Posts, Presence
 from git_coord.domain.granting import LONG_OVER
 from git_coord.domain.ids import Agent, Oid
-from git_coord.domain.lease import lease_end
+from git_coord.domain.lease import is_over, lease_end
 from git_coord.domain.state import LiveClaim
 from git_coord.domain.statements import Evidence
 from git_coord.lean import NamedTuple
@@ -15,7 +15,7 @@ from git_coord.store.refnames import Family
 
 from .announce import read_all
 from .context import Coord
-from .presence import beats, records
+from .presence import beats, believed_until, records
 from .watched import unchanged_for
 
 
@@ -87,10 +87,10 @@ def look(here: Scene, claim: LiveClaim) -> Looked:
 
 
 def _lease(here: Scene, end: int) -> Gate:
-    opens = end + here.coord.known.state.skew
-    if here.now > opens:
+    skew = here.coord.known.state.skew
+    if is_over(end, here.now, skew):
         return Gate("lease", True, "over since", end)
-    return Gate("lease", False, "runs until", end, opens + 1)
+    return Gate("lease", False, "runs until", end, end + skew + 1)
 
 
 def _presence(here: Scene, claim: LiveClaim) -> Gate:
@@ -105,7 +105,7 @@ def _presence(here: Scene, claim: LiveClaim) -> Gate:
         return Gate("presence", False, f"{holder}'s is missing: unknown, never dead", stop="presence_unknown")
     if record.at > here.now + skew:
         return Gate("presence", True, f"{holder}'s is dated in the future, and does not count:", record.at)
-    fresh_until = record.at + record.ttl
+    fresh_until = believed_until(record, beat)
     if record.state != "offline" and here.now <= fresh_until:
         text = f"{holder} says it is {record.state}, seen"
         return Gate("presence", False, text, record.at, fresh_until + 1, "roster_disagrees")

@@ -14,11 +14,13 @@ from git_coord.lean import NamedTuple
 from git_coord.store.refnames import Family
 
 from .announce import read_all, replace_own
-from .beat import local_beats
+from .beat import local_beats, note_ttl, share_of_beats
 from .context import Coord
 
 DEFAULT_TTL = 900
 """Seconds for which a heartbeat is believed when nothing shorter is asked for."""
+LEAST_TTL = 30
+"""Fewest seconds to ask for where heartbeats are pushed: a third of it is the time between two."""
 ALIASES = {
     "start": "online",
     "ready": "online",
@@ -76,6 +78,8 @@ class Wish:
     ttl: int | None = None
     branch: str | None = None
     will: str | None = None
+    is_beat: bool = False
+    """Whether it only says once more what was said before."""
 
 
 def records(coord: Coord) -> dict[Agent, Presence]:
@@ -127,13 +131,19 @@ def roster(coord: Coord) -> list[Seen]:
     """Return all members by name, with what their presence says now."""
     now, state = coord.clock.now(), coord.known.state
     known = records(coord)
-    return [_seen(agent, known.get(agent), now, state.skew) for agent in sorted(state.agents)]
+    here = local_beats(coord, state)
+    return [_seen(agent, known.get(agent), here.get(agent, 0), now, state.skew) for agent in sorted(state.agents)]
 
 
-def _seen(agent: Agent, record: Presence | None, now: int, skew: int) -> Seen:
+def believed_until(record: Presence, beat: int | None) -> int:
+    """Return until when what an agent showed may be believed: its ttl after the heartbeat, or a later sign of life."""
+    return max(record.at, beat or 0) + record.ttl
+
+
+def _seen(agent: Agent, record: Presence | None, beat: int, now: int, skew: int) -> Seen:
     if record is None:
         return Seen(agent, None, None, is_future=False)
-    if record.state != "offline" and now > record.at + record.ttl:
+    if record.state != "offline" and now > believed_until(record, beat):
         return Seen(agent, "unknown", record, is_future=False)
     return Seen(agent, record.state, record, is_future=record.at > now + skew)
 
@@ -162,17 +172,30 @@ def set_presence(coord: Coord, wish: Wish) -> Presence:
             host=coord.settings.host,
             note=_said(level, _kept(wish.note, old.note if old and unchanged else None)),
             place=coord.settings.place,
-            queue=0 if level == "none" else wish.queue if wish.queue is not None else (old.queue if old else 0),
+            queue=0 if level == "none" else _queue(wish, old),
             since=old.since if unchanged and old else now,
             state=wish.state,
             task=_said(level, _kept(wish.task, old.task if old and unchanged else None)),
-            ttl=wish.ttl or (old.ttl if old else DEFAULT_TTL),
+            ttl=_ttl(coord, wish.ttl or (old.ttl if old else DEFAULT_TTL)),
             will=_said(level, _kept(wish.will, old.will if old and old.session == coord.me.session else None)),
         )
 
     made = replace_own(coord, Family.PRESENCE, make)
     assert isinstance(made, Presence)
+    note_ttl(coord, made.ttl if made.state != "offline" else None)
     return made
+
+
+def _queue(wish: Wish, old: Presence | None) -> int:
+    """Return how much waits: as said now, else as before; "online", said anew, is that nothing does."""
+    if wish.queue is not None:
+        return wish.queue
+    return old.queue if old is not None and (wish.is_beat or wish.state != "online") else 0
+
+
+def _ttl(coord: Coord, seconds: int) -> int:
+    """Return for how long a heartbeat is believed: long enough for three, where many agents share the pace."""
+    return seconds if seconds < DEFAULT_TTL else max(seconds, 3 * share_of_beats(coord))
 
 
 def _kept(new: str | None, old: str | None) -> str | None:

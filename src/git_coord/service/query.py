@@ -53,7 +53,7 @@ class Picture:
             until = claim.at + PROTECTED_SECONDS
             return Held(claim, until, is_stale=False, is_confirmed=claim.op not in self.unconfirmed, seen_at=None)
         beat = self.beats.get(claim.holder)
-        stale, is_confirmed = is_stale(claim, beat, self.now), claim.op not in self.unconfirmed
+        stale, is_confirmed = is_stale(claim, beat, self.now, self.state.skew), claim.op not in self.unconfirmed
         vouched = self.vouched.get(claim.op)
         unattended = is_unattended(claim, beat)
         seen = beat if unattended else beat or claim.renewed

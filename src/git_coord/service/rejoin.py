@@ -123,7 +123,7 @@ def _risks(now: Picture, claim: LiveClaim, pins: Sequence[Oid | None]) -> Iterat
         yield Risk("lease", "its lease was over since", held.lease_until)
     elif now.now >= warned_from(claim, held.lease_until):
         yield Risk("lease", "its lease was to end at", held.lease_until)
-    if now.now > held.lease_until + state.skew and state.policy.takeover != "never":
+    if held.is_stale and state.policy.takeover != "never":
         yield Risk("takeover", "others may have taken it over after", held.lease_until + state.skew)
     changed = [
         show_name(item.kind, item.name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from git_coord.domain.lease import is_stale
+from git_coord.domain.lease import lease_end
 from git_coord.errors import CoordError, Kind
 
 from .claims import ClaimGranted
@@ -19,7 +19,7 @@ def check_still_held(coord: Coord, granted: ClaimGranted, look_again: Callable[[
     `look_again` lets the store forget what it has read of our refs.
     Raises CoordError(LOST) when the claim is not held any more, CoordError(UNKNOWN) when that cannot be found out.
     """
-    if not granted.is_confirmed or not is_stale(granted.claim, None, coord.clock.now()):
+    if not granted.is_confirmed or coord.clock.now() <= lease_end(granted.claim, None):
         return
     look_again()
     open_ledger(coord)
