@@ -84,10 +84,6 @@ SETTINGS: dict[str, tuple[dict[str, str], str]] = {
     "no such remote": ({"coord.remote": "nope"}, "no remote named 'nope'"),
     "an option": ({"coord.remote": "--upload-pack=touch x"}, "not a remote: '--upload-pack=touch x'"),
     "an option as URL": ({"remote.origin.url": "--upload-pack=touch x"}, "not a remote: '--upload-pack=touch x'"),
-    "a second remote": (
-        {"remote.other.url": "/x"},
-        r"several remotes \(origin, other\), and none is chosen for the ledger",
-    ),
     "another push URL": (
         {"remote.origin.pushurl": "/x"},
         "origin fetches from one URL and pushes to another; the ledger is read and written at the push URL",
@@ -107,7 +103,6 @@ def test_a_setting_that_cannot_be_used_is_named(pair: tuple[Repo, Repo], name: s
         "timeout": "git config --replace-all coord.fetchTimeout 10s",
         "offline": "git config --replace-all coord.offline deny",
         "no such remote": "git remote",
-        "a second remote": "git config coord.remote origin",
         "another push URL": "git config coord.remote origin",
     }
     _complains(alpha, [verb, "a"], 1, message, steps.get(name))

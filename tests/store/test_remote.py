@@ -34,7 +34,7 @@ class Clone:
         git = location.git(repo.env)
         self.repo = repo
         self.store = GitStore(git, location.object_format)
-        place = Place("origin", url or resolve_url(git, "origin"), prefix)
+        place = Place("origin", "url", url or resolve_url(git, "origin"), prefix)
         self.lock_dir = os.path.join(location.common_dir, "coord")
         timeouts = Timeouts(seconds, seconds)
         self.remote = GitRemote(git, self.store, place, lock_dir=self.lock_dir, clock=SystemClock(), timeouts=timeouts)

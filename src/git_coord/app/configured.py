@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from git_coord.clock import Clock
 from git_coord.errors import CoordError, Kind
@@ -17,22 +17,30 @@ LOCAL_ONLY = "."
 """The value of `coord.remote` that says: this repository only, whatever remotes it has."""
 
 
-def remote_name(config: Config) -> str | None:
-    """Return the remote to use: `coord.remote`, else the only one there is; None without any.
+def remote_names(config: Config) -> list[str]:
+    """Return the names of all remotes."""
+    return sorted({key[len("remote.") : -len(".url")] for key in config.under("remote") if key.endswith(".url")})
+
+
+def remote_name(config: Config, known: str | None = None) -> str | None:
+    """Return the remote to use: `coord.remote`, else where the ledger is `known` to be, else the only one; or None.
 
     Raises CoordError(ERROR) when several exist and none is chosen, or the only one fetches and pushes elsewhere.
     """
     chosen = config.get("coord.remote")
     if chosen:
         return None if chosen == LOCAL_ONLY else chosen
-    names = sorted({key[len("remote.") : -len(".url")] for key in config.under("remote") if key.endswith(".url")})
+    names = remote_names(config)
     if not names:
         return None
+    if len(names) > 1 and known in names:
+        return known
     if len(names) > 1:
+        is_set_up = config.get("coord.repo") is not None  # else `init` looks: configuration alone does not tell
         raise CoordError(
             Kind.ERROR,
             f"several remotes ({', '.join(names)}), and none is chosen for the ledger",
-            next=f"git config coord.remote {'origin' if 'origin' in names else names[0]}",
+            next=f"git config coord.remote {guess(config, names)}" if is_set_up else "git coord init",
         )
     push = config.get(f"remote.{names[0]}.pushurl")
     if push is not None and push != config.get(f"remote.{names[0]}.url"):
@@ -42,6 +50,15 @@ def remote_name(config: Config) -> str | None:
             next=f"git config coord.remote {names[0]}",
         )
     return names[0]
+
+
+def guess(config: Config, names: Sequence[str], branch: str | None = None) -> str:
+    """Return the remote that work most likely goes to: in a fork that is not the clone's `origin`."""
+    for followed in (branch, "main", "master"):
+        name = config.get(f"branch.{followed}.remote") if followed else None
+        if name in names and (name != "origin" or "upstream" not in names):
+            return str(name)
+    return next((name for name in ("upstream", "origin") if name in names), names[0])
 
 
 def open_remote(
@@ -57,10 +74,12 @@ def open_remote(
     """Return the remote of this name, None without one; `lock_dir` is our folder in the common git directory."""
     if name is None:
         return None
-    from git_coord.store.remote import GitRemote, Place, Timeouts
+    from git_coord.store.interface import Place
+    from git_coord.store.remote import GitRemote, Timeouts
 
     timeouts = Timeouts(seconds(config, "coord.fetchTimeout", 10), seconds(config, "coord.pushTimeout", 30))
-    place = Place(name, _url(git, config, name), config.get("coord.refPrefix") or refnames.DEFAULT_PREFIX)
+    setting = "pushurl" if config.get(f"remote.{name}.pushurl") else "url"
+    place = Place(name, setting, _url(git, config, name), config.get("coord.refPrefix") or refnames.DEFAULT_PREFIX)
     return ForgettingRemote(
         GitRemote(git, store.below, place, lock_dir=lock_dir, clock=clock, timeouts=timeouts, reach=reach), store
     )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from git_coord.domain.placing import fault
 from git_coord.errors import CoordError
 from git_coord.service.adopt import walk
+from git_coord.service.exchange.one_place import judge_place
 from git_coord.service.ledger import fetched_ledger, open_ledger, verified
 from git_coord.service.lineage import lineage
 from git_coord.service.members.read_only import limits, read_only
@@ -136,6 +137,7 @@ def _remote(app: App) -> Iterator[Finding]:
         yield Finding("ok", "no remote: claims hold in this clone and its worktrees only")
         return
     app.coord.remote.fetch((refnames.Family.CLAIMS, refnames.Family.EPOCHS))
+    judge_place(app.coord)
     yield Finding("ok", f"{app.coord.remote.name} answers")
     tip = fetched_ledger(app.coord)
     done = verified(app.coord, tip) if tip is not None and app.coord.head is not None else None

@@ -13,6 +13,7 @@ from git_coord.domain.ids import Agent, Nonce, Session, is_agent, is_nonce, is_s
 from git_coord.errors import CoordError, Kind
 from git_coord.guard import whose
 from git_coord.service.context import Coord, Identity
+from git_coord.service.exchange.one_place import known_remote
 from git_coord.service.failpoints import failpoint
 from git_coord.service.files import CoordFiles
 from git_coord.service.members.read_only import limits, read_only
@@ -156,7 +157,7 @@ def open_app(
     clock = clock or SystemClock()
     store = RefCache(_store(git, location, config, clock, long_lived=long_lived))
     files = CoordFiles(os.path.join(location.common_dir, "coord"), os.path.join(location.git_dir, "coord"))
-    name = remote_name(config)
+    name = remote_name(config, known_remote(files))
     reach = failpoint(env)
     coord = Coord(
         store=store,

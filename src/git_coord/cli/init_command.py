@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from git_coord.app import App
+from git_coord.app.choosing import check_remotes
 from git_coord.app.naming import check_name
 from git_coord.app.setup import SetUp, set_up
 from git_coord.service.membership import Founding
@@ -23,6 +26,7 @@ def command(policy_key: str | None, hands_over: bool, as_json: bool, agent: str 
     person's) and the worktree's own. With another name than before the agent is replaced.
     """
     check_name(agent)
+    check_remotes(options.here(), os.environ)
     app, output = options.means(as_json, agent)
     done = set_up(app, agent, policy_key, hands_over=hands_over)
     app.refresh_snapshot()

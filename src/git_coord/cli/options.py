@@ -18,7 +18,7 @@ from git_coord.service.sessions import is_known_elsewhere
 from .output import Output
 from .shared import HELP, common
 
-__all__ = ["HELP", "clean_line", "common", "duration", "local", "means", "offline"]
+__all__ = ["HELP", "clean_line", "common", "duration", "here", "local", "means", "offline"]
 
 offline = click.option("--offline", is_flag=True, help="Do without the remote: hold here only, until a sync confirms.")
 local = click.option("--local", "is_local", is_flag=True, help="Answer from the local picture, however old it is.")
@@ -38,7 +38,7 @@ def means(
     if output.host is not None:
         app = output.host.open(agent, notice)
     else:
-        app = open_app(_here(), os.environ, agent=agent, offline=offline, notice=notice, long_lived=long_lived)
+        app = open_app(here(), os.environ, agent=agent, offline=offline, notice=notice, long_lived=long_lived)
     app.coord.progress = output.progress
     if app.config.get("coord.repo") is not None:
         alive(app.coord)
@@ -159,7 +159,8 @@ def _afterwards(app: App, output: Output) -> None:
         afterwards(app)
 
 
-def _here() -> str:
+def here() -> str:
+    """Return the current directory; raises CoordError(ERROR) when it is gone."""
     try:
         return os.getcwd()
     except OSError:

@@ -9,10 +9,11 @@ from git_coord.store.refnames import Family
 
 from .beat import beat_if_due, note_pushed
 from .context import Coord
+from .exchange.parts import push
 from .exchange.refusal import host_refusal
 from .leases import note_trouble, own_leases
 from .ledger import open_ledger
-from .remote_ledger import LEDGER_FAMILIES, fetch_and_adopt, own_updates, remote_of
+from .remote_ledger import LEDGER_FAMILIES, fetch_and_adopt, own_updates
 
 
 def push_beat(coord: Coord, *, asks: bool = False) -> bool:
@@ -52,7 +53,7 @@ def _push(coord: Coord) -> list[PushedRef]:
         if not updates:
             return [PushedRef(ref, PushStatus.SAME, "")]
         coord.reach("before beat")
-        results = remote_of(coord).push(updates)
+        results = push(coord, updates)
         coord.reach("after beat")
         if results[0].status is not PushStatus.REJECTED:
             return results

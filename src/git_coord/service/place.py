@@ -20,7 +20,7 @@ from git_coord.store.refnames import LEDGER, SEEN
 
 from .beat import beat_if_due, note_pushed
 from .context import Coord
-from .exchange.parts import push
+from .exchange.parts import push, require_place
 from .exchange.refusal import host_refusal, refused_by_host
 from .ledger import candidates, fetched_ledger, note_losses_of, open_ledger, place_locally, take_extension
 from .members.read_only import require_writable
@@ -83,6 +83,7 @@ def submit(coord: Coord, make: Callable[[int], Operation], signer: Signer | None
     by = signer or coord.own_signer
     if coord.remote is None:
         return _submit_locally(coord, make, by)
+    require_place(coord)
     beat_if_due(coord, acts=True)
     return _submit_to_remote(coord, make, by)
 

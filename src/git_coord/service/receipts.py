@@ -28,6 +28,7 @@ from git_coord.store.refnames import Family
 from .commits import UserHistory
 from .context import Coord
 from .evidence import NOTE_LIMIT, open_receipt, tree_files
+from .exchange.parts import push
 from .ledger import open_ledger
 from .receipt_entries import entries_of
 from .remote_ledger import own_updates
@@ -271,7 +272,7 @@ def push_receipts(coord: Coord) -> PushedRef | None:
         updates = [update for update in own_updates(coord, [coord.me.agent]) if _is_notes(update)]
         if not updates or coord.remote is None:
             return None
-        result = coord.remote.push(updates)[0]
+        result = push(coord, updates)[0]
         if result.status is not PushStatus.REJECTED:
             return None
         # Another clone of this agent has pushed its own meanwhile.

@@ -10,6 +10,7 @@ from git_coord.store.interface import ABSENT, PushStatus, RefUpdate, Remote
 from git_coord.store.refnames import LEDGER, SEEN, Family, Ref
 
 from .context import Coord
+from .exchange.one_place import judge_place, remember_place
 from .exchange.refusal import host_refusal, refused_by_host
 from .ledger import advance, check_anchors, fetched_ledger, open_ledger, untrusted, verified
 from .lineage import give_back, lineage
@@ -49,6 +50,7 @@ def fetch_and_adopt(coord: Coord, families: Collection[Family] = SYNC_FAMILIES, 
     coord.fetched_at = coord.clock.monotonic()
     if not coord.settings.keeps_history:
         note_superseded(coord, set(before.values()) - set(coord.store.refs(*replaced).values()))
+    judge_place(coord)
     adopt_fetched(coord)
     if coord.head is not None and Family.EPOCHS in families:
         give_back(coord, coord.head.state)
@@ -65,6 +67,7 @@ def note_synced(coord: Coord, families: Collection[Family] = LEDGER_FAMILIES) ->
     """Write down that what is here of these families is what the remote has now."""
     stamp = f"{coord.clock.now()}\n".encode("ascii")
     coord.files.note(SYNCED, stamp)
+    remember_place(coord)
     if Family.PRESENCE in families:
         coord.files.note(SYNCED_PRESENCE, stamp)
 

@@ -14,6 +14,7 @@ from git_coord.store.refnames import LEDGER, SEEN
 
 from .adopt import load_head, operations_of, walk
 from .context import Coord
+from .exchange.one_place import judge_place
 from .ledger import fetched_ledger, open_ledger
 from .lineage import is_continued_by, lineage
 from .moving import move
@@ -47,6 +48,7 @@ def repair(coord: Coord) -> Repaired | None:
     if coord.remote is None:
         return mended
     remote_of(coord).fetch(LEDGER_FAMILIES)
+    judge_place(coord)
     tip = fetched_ledger(coord)
     if tip is None or tip == coord.head.oid:
         return mended

@@ -15,6 +15,7 @@ from git_coord.store.refnames import Family
 
 from .beat import beat_if_due, note_pushed
 from .context import Coord
+from .exchange.one_place import is_elsewhere
 from .exchange.refusal import host_refusal, refused_by_host
 from .ledger import candidates, fetched_ledger, open_ledger, place_locally
 from .moving import store
@@ -152,7 +153,8 @@ def freshen(coord: Coord, *, is_local: bool, families: tuple[Family, ...] = SYNC
 
         note_watched(coord)
         return age
-    if is_local or (age is not None and age < coord.settings.freshness and coord.head):
+    is_young = age is not None and age < coord.settings.freshness and not is_elsewhere(coord)
+    if is_local or (is_young and coord.head):
         return age
     try:
         fetch_and_adopt(coord, families)

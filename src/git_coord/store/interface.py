@@ -101,12 +101,32 @@ class PushedRef(NamedTuple):
     said: str = ""
 
 
+class Place(NamedTuple):
+    """Where the ledger is: a configured remote's name and setting, its resolved URL, and `coord.refPrefix`."""
+
+    name: str
+    setting: str
+    url: str
+    prefix: str
+
+    def shown(self) -> str:
+        """Return it for people, without a password."""
+        scheme, found, rest = self.url.partition("://")
+        host, slash, path = rest.partition("/")
+        url = f"{scheme}://{host.rpartition('@')[2]}{slash}{path}" if found else self.url
+        return f"{self.name} ({url}, {self.prefix})"
+
+
 class Remote(Protocol):
     """The one place where the ledger is read and written; raises CoordError(UNKNOWN) when no answer comes in time."""
 
     @property
     def name(self) -> str:
         """The configured name, for people."""
+
+    @property
+    def place(self) -> Place:
+        """Where it is."""
 
     def fetch(self, families: Collection[Family], *, limit: float | None = None) -> None:
         """Bring these families into the fetched namespace, exactly as they are there, vanished ones pruned.

@@ -14,7 +14,7 @@ from git_coord.domain.merkle import TREE_MODE, GitObject, hash_object, parse_tre
 from git_coord.errors import CoordError, Kind
 
 from . import refnames
-from .interface import ABSENT, PushedRef, PushStatus, RefUpdate, Swap, TreeRow
+from .interface import ABSENT, Place, PushedRef, PushStatus, RefUpdate, Swap, TreeRow
 from .refnames import Family, Ref
 
 _SUBMODULE = "160000"
@@ -159,6 +159,14 @@ class MemoryRemote:
     """What the names of refs begin with for which its hook refuses a whole push."""
     pushes: int = field(default=0, init=False)
     fetches: int = field(default=0, init=False)
+
+    url: str = "memory"
+    prefix: str = refnames.DEFAULT_PREFIX
+
+    @property
+    def place(self) -> Place:
+        """Where it plays to be."""
+        return Place(self.name, "url", self.url, self.prefix)
 
     def fetch(self, families: Collection[Family], *, limit: float | None = None) -> None:  # noqa: ARG002
         """Bring these families into the fetched namespace."""

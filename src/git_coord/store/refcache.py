@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from git_coord.domain.ids import Oid
 from git_coord.domain.merkle import GitObject
 
-from .interface import Absent, PushedRef, PushStatus, RefUpdate, Remote, Store, Swap, TreeRow
+from .interface import Absent, Place, PushedRef, PushStatus, RefUpdate, Remote, Store, Swap, TreeRow
 from .refnames import ALL_PREFIXES, Family, Ref, fetched
 
 
@@ -95,6 +95,11 @@ class ForgettingRemote:
     def name(self) -> str:
         """The configured name."""
         return self._below.name
+
+    @property
+    def place(self) -> Place:
+        """Where it is."""
+        return self._below.place
 
     def fetch(self, families: Collection[Family], *, limit: float | None = None) -> None:
         """Fetch, then forget."""

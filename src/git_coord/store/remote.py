@@ -14,7 +14,7 @@ from git_coord.process import Completed
 
 from . import refnames
 from .git import Git, first_words, host_words
-from .interface import ABSENT, PushedRef, PushStatus, RefUpdate, Store, Swap
+from .interface import ABSENT, Place, PushedRef, PushStatus, RefUpdate, Store, Swap
 from .oneatatime import OneAtATime
 from .refnames import Family, Ref
 
@@ -32,14 +32,6 @@ _COPIES = (refnames.FETCHED, refnames.prefix(Family.NOTES, fetched=True))
 FETCH_TRIES = 5
 """Each one after the first because a push of another process landed in between."""
 _SSH_SCHEMES = ("ssh://", "git+ssh://", "ssh+git://")
-
-
-class Place(NamedTuple):
-    """Where the ledger is: a configured remote's name, its resolved URL, and `coord.refPrefix`."""
-
-    name: str
-    url: str
-    prefix: str = refnames.DEFAULT_PREFIX
 
 
 class Timeouts(NamedTuple):
@@ -81,6 +73,11 @@ class GitRemote:
     def name(self) -> str:
         """The configured name."""
         return self._place.name
+
+    @property
+    def place(self) -> Place:
+        """Where it is."""
+        return self._place
 
     def fetch(self, families: Collection[Family], *, limit: float | None = None) -> None:
         """Bring these families into the fetched namespace, or share a fetch that began after this was asked."""

@@ -17,6 +17,7 @@ from git_coord.store import refnames
 from git_coord.store.interface import PushedRef, PushStatus, RefUpdate
 from git_coord.store.refnames import Family, Ref
 
+from .one_place import is_elsewhere
 from .refusal import PER_REF, is_final
 
 LIMIT = "push.limit"
@@ -72,6 +73,7 @@ def push(coord: Coord, updates: Sequence[RefUpdate], *, record: bool = True) -> 
     Raises CoordError(UNKNOWN) when the first part has no answer; after it what has none counts as not moved.
     """
     assert coord.remote is not None
+    require_place(coord)
     parts = _Parts(_ordered(coord, updates), _limit(coord))
     while parts.left:
         part = parts.left[: parts.size]
@@ -89,6 +91,14 @@ def push(coord: Coord, updates: Sequence[RefUpdate], *, record: bool = True) -> 
     if parts.most:
         forget(coord.files)
     return [parts.done[update.ref] for update in updates]
+
+
+def require_place(coord: Coord) -> None:
+    """Push nothing to another place than the ledger's own: look what is there first, and raise what that says."""
+    if is_elsewhere(coord):
+        from git_coord.service.remote_ledger import LEDGER_FAMILIES, fetch_and_adopt  # noqa: PLC0415 - hardly ever
+
+        fetch_and_adopt(coord, LEDGER_FAMILIES)
 
 
 def _ordered(coord: Coord, updates: Sequence[RefUpdate]) -> list[RefUpdate]:
