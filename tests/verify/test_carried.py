@@ -98,6 +98,57 @@ def test_a_rebase_by_the_author_once_another_holds_the_file(desk: Stage, hooks: 
     assert verified(desk, branch="topic") == []
 
 
+def test_a_rebase_before_the_first_push(desk: Stage) -> None:
+    alpha = desk.alpha
+    alpha.git("checkout", "-q", "-b", "topic")
+    alpha.commit("work", **{"a.txt": edited(1)})
+    hand_over(desk)
+    main_moves(desk, edited(20, by="main"))
+    alpha.git("pull", "-q", "--rebase", "origin", "main")
+    alpha.git("push", "-q", "origin", "topic")
+    assert verified(desk, branch="topic") == []
+    assert len(desk.hub.git("ls-tree", "refs/notes/coord/alpha", "contents/").splitlines()) == 2
+    alpha.commit("more", **{"c.txt": "c\n"})
+    alpha.git("push", "-q", "origin", "topic")
+    assert verified(desk, branch="topic") == []
+
+
+def test_a_commit_made_while_its_claim_was_on_its_way_is_made_under_it(desk: Stage) -> None:
+    """As an automatic claim is: placed by a process beside, while its agent goes on."""
+    beta = desk.beta
+    beta.git("checkout", "-q", "-b", "topic")
+    succeed(beta, "claim", "--offline", "b.txt")
+    beta.commit("at once", **{"b.txt": LINES})
+    succeed(beta, "sync")
+    beta.git("push", "-q", "origin", "topic")
+    succeed(beta, "release", "--all", "--no-landed")
+    succeed(desk.alpha, "claim", "b.txt")
+    assert verified(desk, branch="topic") == []
+    beta.git("commit", "-q", "--amend", "-m", "the same again")
+    beta.git("push", "-q", "-f", "origin", "topic")
+    assert verified(desk, branch="topic") == []
+
+
+@pytest.mark.parametrize("meanwhile", ["seen", "held"])
+def test_a_claim_made_after_more_was_seen_or_held_by_another_covers_nothing_before_it(
+    desk: Stage, meanwhile: str
+) -> None:
+    alpha, beta = desk.alpha, desk.beta
+    beta.git("checkout", "-q", "-b", "topic")
+    free = beta.commit("free", **{"b.txt": LINES})
+    if meanwhile == "held":
+        succeed(alpha, "claim", "b.txt")
+        succeed(alpha, "release", "b.txt", "--no-landed")
+    else:
+        succeed(alpha, "claim", "task:T")
+        succeed(beta, "sync")
+    succeed(beta, "claim", "b.txt")
+    beta.git("push", "-q", "origin", "topic")
+    succeed(beta, "release", "--all", "--no-landed")
+    succeed(alpha, "claim", "b.txt")
+    assert verified(desk, code=3, branch="topic") == [(free, "b.txt", "held-now")]
+
+
 EDITOR = """
 import sys
 path, verbs = sys.argv[-1], sys.argv[1].split(",")

@@ -216,16 +216,18 @@ def _judged(app: App, commits: Sequence[UserCommit], *, asks: bool) -> list[Viol
 
     `git am`, a merge or a clone without hooks leave no line, and what one holds one may commit anew at any time.
     """
-    from git_coord.service.receipts import settle
+    from git_coord.service.receipts import append, settle
     from git_coord.service.verify import judged
 
     settle(app.coord, app.history, asks=asks)
     team = _team(app)
-    history = app.history()
-    found = judged(app.coord, history, commits, team, fetches=asks)
+    history, needed = app.history(), set[Oid]()
+    found = judged(app.coord, history, commits, team, fetches=asks, needed=needed)
     if mine := _vouched(app, found):
         settle(app.coord, app.history, mine, asks=False)
-        found = judged(app.coord, history, commits, team, fetches=asks)
+        found = judged(app.coord, history, commits, team, fetches=asks, needed=needed)
+    if needed and not found and app.coord.signer is not None:
+        append(app.coord, (), needed)
     return found
 
 

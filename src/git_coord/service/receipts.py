@@ -35,6 +35,8 @@ from .remote_ledger import own_updates
 from .retry import attempts
 
 FILE = "commits"
+CONTENTS = "contents"
+"""The folder of a notes tree with blobs that receipts need and no branch may have any more."""
 TAKEN = "commits.taken-"
 """How the names begin of files that a run has renamed away."""
 _SEQ = re.compile(rb"\nreceipts up to (\d{1,16})\n")
@@ -124,18 +126,23 @@ class _Base:
     """Whether the first parent has all the notes; somebody else may have replaced ours there."""
 
 
-def append(coord: Coord, entries: Sequence[ReceiptEntry]) -> int:
+def append(coord: Coord, entries: Sequence[ReceiptEntry], contents: Collection[Oid] = ()) -> int:
     """Sign the entries of commits that have no receipt of the agent's yet and move its notes ref; returns how many.
 
-    Also joins what this clone and another one of the same agent noted apart from each other.
+    Also joins what this clone and another one of the same agent noted apart from each other. `contents` are blobs that
+    the ref is to bring along: CI merges with them, and after a rebase no branch may have them.
     """
     ref = refnames.owned(Family.NOTES, coord.me.agent)
     for _ in attempts(coord.clock, coord.jitter, seconds=10):
         base = _base(coord)
         fresh = _without_receipt(coord, base, entries)
-        if not fresh and base.parents in ((), (base.live,)):
+        new = {f"{CONTENTS}/{oid}": oid for oid in contents} if base.parents or fresh else {}
+        has_new = not new.keys() <= base.others.keys()
+        base.others.update(new)
+        if not fresh and not has_new and base.parents in ((), (base.live,)):
             return 0
-        is_ahead = not fresh and len(base.parents) == 1 and base.is_whole  # what was fetched has all that is here
+        # What was fetched has all that is here.
+        is_ahead = not fresh and not has_new and len(base.parents) == 1 and base.is_whole
         commit, objects = (base.parents[0], []) if is_ahead else _notes_commit(coord, base, fresh)
         coord.store.write(objects)
         moved = coord.store.swap([RefUpdate(ref, commit, base.live or ABSENT)], "receipts")
@@ -220,8 +227,9 @@ def _notes_commit(coord: Coord, base: _Base, entries: Sequence[ReceiptEntry]) ->
             notes[entry.commit] = note.oid
             objects.append(note)
     tree = _tree(notes)
+    taken = tree.entries.keys()
     for path, oid in base.others.items():
-        if path.partition("/")[0] not in tree.entries:
+        if path.partition("/")[0] not in taken:
             tree = tree.changed(path, oid)
     objects += tree.hashed(coord.store.algorithm)
     commit = hash_object("commit", _commit_bytes(coord, tree, base.parents, seq), coord.store.algorithm)

@@ -78,11 +78,13 @@ def judged(
     notes: Notes | None = None,
     *,
     fetches: bool,
+    needed: set[Oid] | None = None,
 ) -> list[Violation]:
     """Return what of these commits, listed parents first, goes against the claims this clone knows of.
 
     Receipts for other commits, and git's merges, are only looked at when something is left that they might excuse;
-    what is not here for that is fetched when `fetches` is set.
+    what is not here for that is fetched when `fetches` is set. The blobs that were merged to let something pass are
+    added to `needed`: whoever judges the same elsewhere needs them too.
     """
     notes = notes or read_notes(coord)
     head = coord.known
@@ -95,7 +97,10 @@ def judged(
         return found
     paths = {one.path for one in found}
     means = GitMeans(coord, history.merges(), chain, paths, fetches=fetches)
-    return judge(commits, replace(evidence, listed=listed(coord, notes, paths, chain), means=means))
+    left = judge(commits, replace(evidence, listed=listed(coord, notes, paths, chain), means=means))
+    if needed is not None:
+        needed |= means.merged_from({one.delta.new.blob for one in found if one.delta.new and one not in left})
+    return left
 
 
 def listed(coord: Coord, notes: Notes, paths: set[str], chain: Callable[[], list[Oid]]) -> dict[str, list[Attested]]:

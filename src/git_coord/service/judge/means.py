@@ -35,6 +35,7 @@ class GitMeans:
         self._paths = paths
         self._fetches = fetches and coord.remote is not None
         self._left = MAX_MERGES
+        self._made: dict[Oid, ThreeWay] = {}
         self._pasts: dict[Oid, dict[str, Past]] = {}
         self._merged: dict[Oid, dict[str, TreeEntry | None]] = {}
         self._later: dict[tuple[Oid, str, str], bool] = {}
@@ -45,7 +46,20 @@ class GitMeans:
         self._left -= len(wanted)
         if wanted:
             self._bring({oid for three in wanted for oid in three})
-        return [*(self._merges.blobs(wanted) if wanted else []), *[None] * (len(asked) - len(wanted))]
+        made = self._merges.blobs(wanted) if wanted else []
+        self._made |= {blob: three for three, blob in zip(wanted, made, strict=True) if blob is not None}
+        return [*made, *[None] * (len(asked) - len(wanted))]
+
+    def merged_from(self, blobs: Collection[Oid]) -> set[Oid]:
+        """Return the blobs that were merged to make these, but for those that came from the file itself."""
+        found: set[Oid] = set()
+        todo = list(blobs)
+        while todo:
+            three = self._made.get(todo.pop())
+            if three is not None and not found.issuperset((three.base, three.theirs)):
+                found |= {three.base, three.theirs}
+                todo.append(three.ours)
+        return found
 
     def merged(self, commit: UserCommit, delta: Delta) -> tuple[TreeEntry | None, ...]:
         """Return what git's own clean merge of a merge's parents has at a path; in a conflict what each parent has."""
