@@ -169,7 +169,7 @@ SHAPES = {
     "log": '{"events": [{"commit", "at", "agent", "kind", "text", "reason"}], "as_of"}',
     "init": '{"agent", "session", "key", "repo", "remote", "ledger", "joined"}',
     "whoami": '{"agent", "session", "current_session", "key", "repo", "remote", "member"}',
-    "policy": '{"join", "listed", "admins", "max_lease", "takeover", "void", "fold", "skew"}',
+    "policy": '{"join", "listed", "admins", "max_lease", "restore_hold", "takeover", "void", "fold", "skew"}',
     "doctor": '{"findings": [{"level", "text", "next"}]}',
     "hooks status": '{"hooks": [{"hook", "path", "worktree", "fires"}]}',
 }

@@ -76,7 +76,7 @@ step() { # NAME LINE...: commit what the index holds under this message, and wri
 	echo "$head" > "$dir/id"
 	git cat-file commit "$head" > "$dir/commit"
 	git ls-tree -rt "$head" > "$dir/tree"
-	git ls-tree -r --name-only "$head" | grep -E '^(format|counters|epoch|agents/.*)$|/grant$' | while read -r path; do
+	git ls-tree -r --name-only "$head" | grep -E '^(format|counters|epoch|restored|agents/.*)$|/grant$' | while read -r path; do
 		echo "$path $(git cat-file blob "$head:$path")"
 	done > "$dir/derived"
 	drop op
@@ -94,7 +94,7 @@ story() {
 	blob=$(echo hello | git hash-object --stdin)
 
 	op alpha policy policy "\"admins\":[\"$(key policy)\"]" '"fold":"none"' '"join":"open"' '"listed":[]' \
-		'"max_lease":604800' '"skew":60' '"takeover":"gated"' '"void":[]'
+		'"max_lease":604800' '"restore_hold":600' '"skew":60' '"takeover":"gated"' '"void":[]'
 	put policy < "$work/record"
 	object '"fold":"none"' "\"repo\":\"$repo\"" '"skew":60' '"v":3' | put format
 	counts
@@ -168,7 +168,7 @@ story() {
 
 	at=3 # an old date: `counters.at` follows it, the date of the commit does not go back
 	op alpha policy policy "\"admins\":[\"$(key policy)\"]" '"fold":"none"' '"join":"listed"' \
-		"\"listed\":[{\"agent\":null,\"key\":\"$(key stranger)\"}]" '"max_lease":3600' '"skew":60' '"takeover":"never"' \
+		"\"listed\":[{\"agent\":null,\"key\":\"$(key stranger)\"}]" '"max_lease":3600' '"restore_hold":600' '"skew":60' '"takeover":"never"' \
 		"\"void\":[\"$head\"]"
 	put policy < "$work/record" && counts && at=''
 	step 16-policy 'alpha sets the policy'
@@ -180,7 +180,7 @@ story() {
 	step 18-too-late 'alpha is refused claim a (edit): too late'
 
 	op alpha policy policy "\"admins\":[\"$(key policy)\"]" '"fold":"none"' '"join":"listed"' \
-		"\"listed\":[{\"agent\":null,\"key\":\"$(key stranger)\"}]" '"max_lease":604800' '"skew":60' '"takeover":"gated"' \
+		"\"listed\":[{\"agent\":null,\"key\":\"$(key stranger)\"}]" '"max_lease":604800' '"restore_hold":600' '"skew":60' '"takeover":"gated"' \
 		"\"void\":[]"
 	put policy < "$work/record" && counts
 	step 19-policy 'alpha sets the policy'
@@ -300,7 +300,55 @@ living() { # the second half: waiting, handing over, tasks, what is landed, take
 	claim beta '{"file":true,"intent":"edit","path":"u/new"}' '[]' null
 	granted '[]' && counts
 	step 46-file-to-be-does-not '#18 beta claims u/new (edit)'
+
+	restored
 }
+restored() { # the remote lost it all, and beta put it forward again; what else beta had is placed after that
+	op beta beta restore '"found":null'
+	at_restored=$(stamp "$minute") ops_restored=$n && restoration '' && unnumbered
+	step 47-restored 'beta restores the ledger'
+
+	claim beta '{"intent":"edit","path":"v"}' '[]' null && counts
+	step 48-on-hold 'beta is refused claim v (edit): restored'
+
+	claim alpha '{"intent":"edit","path":"w"}' '[]' null "\"$(stamp $((n + 30)))\""
+	waits && counts && waits_of_alpha=$((n))
+	step 49-waits-for-the-hold 'alpha waits for w (edit): restored'
+
+	release beta 43 null '"alpha"' && counts
+	step 50-handed-over-on-hold 'beta is refused release: restored'
+
+	listed="$(listed beta 2),$(listed alpha 3),$(listed beta 4)"
+	op beta beta replay "\"lost\":[{\"commit\":\"$old\",\"ops\":[]},{\"commit\":\"$root\",\"ops\":[$listed]}]" '"token":40'
+	token=40
+	restoration "$(listed alpha 2),$(listed beta 1),$(listed beta 3)" && unnumbered
+	step 51-replay 'beta places again 3 of 2 lost commits'
+
+	claim beta '{"intent":"edit","path":"v"}' '[]' "\"$(stamp 1)\""
+	granted '[]' && counts && listed_claim=$n
+	step 52-listed '#41 beta claims v (edit)'
+
+	claim alpha '{"intent":"edit","path":"v"}' '[]' null "\"$(stamp $((n + 30)))\""
+	waits && counts && waiter=$n queued=$queue
+	step 53-listed-waiter 'alpha waits for v (edit): beta #41'
+
+	release beta "$listed_claim" null
+	drop claims/0/41
+	grant alpha "$waiter" '[]' true && copied "waiting/0/$queued" "claims/0/$token/claim" && drop "waiting/0/$queued" && counts
+	step 54-listed-is-served 'beta releases #41; #42 alpha is granted v (edit)'
+
+	op alpha policy policy "\"admins\":[\"$(key policy)\"]" '"fold":"none"' '"join":"listed"' \
+		"\"listed\":[{\"agent\":null,\"key\":\"$(key stranger)\"}]" '"max_lease":604800' '"restore_hold":0' '"skew":60' '"takeover":"gated"' \
+		"\"void\":[]"
+	put policy < "$work/record"
+	grant alpha "$waits_of_alpha" '[]' true && copied "waiting/0/$((queued - 1))" "claims/0/$token/claim" && drop waiting && counts
+	step 55-hold-lifted 'alpha sets the policy; #43 alpha is granted w (edit)'
+}
+listed() { echo "{\"agent\":\"$1\",\"nonce\":\"$(nonce $((n + $2)))\"}"; } # AGENT, how many operations from now
+restoration() { # LISTED
+	object '"agent":"beta"' "\"at\":\"$at_restored\"" '"found":null' "\"ops\":$ops_restored" "\"replayed\":[$1]" | put restored
+}
+unnumbered() { object "\"at\":\"$(stamp "$minute")\"" "\"ops\":$n" "\"queue\":$queue" "\"token\":$token" | put counters; }
 checkpoint() { # TREE
 	op alpha policy checkpoint "\"number\":$epoch" "\"old\":\"$old\"" "\"root\":\"$root\"" "\"tree\":\"$1\""
 	object "\"number\":$epoch" "\"old\":\"$old\"" "\"ops\":$n" "\"root\":\"$root\"" | put epoch

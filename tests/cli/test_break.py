@@ -89,6 +89,7 @@ def test_the_policy_is_shown_in_words_and_as_json(alone: Repo) -> None:
         "join": "open",
         "listed": [],
         "max_lease": 604800,
+        "restore_hold": 600,
         "takeover": "gated",
         "void": [],
         "fold": "none",

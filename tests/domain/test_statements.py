@@ -108,7 +108,7 @@ def test_a_missing_or_wrong_field_is_named_with_what_was_expected() -> None:
 
 def test_lists_of_claims_and_items_may_be_large_records_and_no_others() -> None:
     large = {kind for kind, cls in OPERATIONS.items() if cls.LIMIT == CLAIM_LIMIT}
-    assert large == {"claim", "renew", "release", "break", "takeover", "settle"}
+    assert large == {"claim", "renew", "release", "break", "takeover", "settle", "replay"}
     assert {cls.LIMIT for kind, cls in OPERATIONS.items() if kind not in large} == {RECORD_LIMIT}
 
 

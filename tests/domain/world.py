@@ -22,11 +22,15 @@ from git_coord.domain.statements import (
     Claim,
     Evidence,
     Join,
+    LostCommit,
     Operation,
     Policy,
     Rejoin,
     Release,
     Renew,
+    Replay,
+    ReplayedOp,
+    Restore,
     Rotate,
     Settle,
     Statement,
@@ -194,6 +198,15 @@ class World:
         """Return a claim that waits for so long."""
         op = self.claim(agent, *items, **fields)
         return replace(op, wait_until=op.at + seconds)
+
+    def restore(self, agent: str, **fields: Any) -> Restore:
+        """Return what is placed on the present head when the remote had lost it."""
+        return self.op(Restore, agent, head=self.head.oid, **({"found": None} | fields))
+
+    def replay(self, agent: str, *lost: Operation, token: int = 0) -> Replay:
+        """Return what lists these operations, as those of one commit that was lost."""
+        ops = tuple(ReplayedOp(op.agent, op.nonce) for op in lost)
+        return self.op(Replay, agent, head=self.head.oid, lost=(LostCommit(oid_of("f"), ops),), token=token)
 
     def takeover(self, agent: str, seen: tuple[Evidence, ...], *items: Item, **fields: Any) -> Takeover:
         """Return a takeover, dated when the last of the leases is over by more than the skew unless told otherwise."""

@@ -45,8 +45,15 @@ class Auditor:
             if op["kind"] == "checkpoint":
                 self.below[commits[0]] = Oid(op["old"])
         while commits and commits[0] in self.below:
+            if self.below[commits[0]] not in self.lines:
+                self.audit(store, self.below[commits[0]])  # begun on a chain that was put together in one command
             commits = self.lines[self.below[commits[0]]] + commits
         return commits
+
+    def lists(self, store: MemoryStore, tip: Oid, lost: Oid) -> bool:
+        """Tell whether a ledger says of this commit that it was lost, and what of it is placed again."""
+        ops = (op for oid in self.line(store, tip) for op, _ in records(store, oid) if op["kind"] == "replay")
+        return any(lost == row["commit"] for op in ops for row in op["lost"])
 
     def audit(self, store: MemoryStore, tip: Oid) -> tuple[Ledger, Ids]:
         """Check every position up to this commit; return the state there and what was placed until then."""
@@ -102,7 +109,8 @@ def facts(state: State) -> object:
     queue = [(w.queue, w.agent, w.op.nonce) for w in state.waiting.values()]
     blocks = {nonce: list(block.tasks) for nonce, block in state.blocks.items()}
     epoch = state.epoch.number if state.epoch else 0
-    return claims, stamps, members, queue, blocks, tuple(state.counters), epoch
+    restored = (state.restored.at, state.restored.replayed) if state.restored else None
+    return claims, stamps, members, queue, blocks, tuple(state.counters), epoch, restored
 
 
 def expected(ledger: Ledger) -> object:
@@ -115,7 +123,8 @@ def expected(ledger: Ledger) -> object:
     members = {agent: (keys, ledger.seqs[agent], ledger.sessions[agent]) for agent, keys in ledger.keys.items()}
     queue = [(waiter.queue, waiter.agent, nonce) for nonce, waiter in ledger.waiting.items()]
     counters = (ledger.ops, ledger.token, ledger.queue, ledger.at)
-    return claims, stamps, members, queue, ledger.blocks, counters, ledger.epoch
+    restored = None if ledger.restored is None else (ledger.restored, ledger.listed)
+    return claims, stamps, members, queue, ledger.blocks, counters, ledger.epoch, restored
 
 
 def check_doors(desk: Desk, space: Space) -> None:

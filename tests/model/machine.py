@@ -74,7 +74,8 @@ class Machine(Frame):
         if isinstance(result, ClaimGranted):
             assert (result.claim.holder, result.is_confirmed, result.claim.unattended) == (agent, True, False)
         if isinstance(result, WaitEnded):
-            assert self._waiting(name) <= before
+            # Where a hub was put back, what is placed again may wait still: another clone used its numbers.
+            assert self._waiting(name) <= before or self.was_tampered
         COUNTS[f"waited: {type(result).__name__}"] += 1
 
     def _waiting(self, name: str) -> set[str]:

@@ -53,14 +53,15 @@ class Ledger(Claims):
         """Place one operation, which must be placeable; `looking` is called before each waiter that is served."""
         assert self.fault(op, key) is None, (self.fault(op, key), op)
         before, self.at, self.ops = self.at, seconds(op["at"]), self.ops + 1
+        self.now = max(before, self.at)
         if self.ops == 1:
             self.policy = op
             return "done"
-        if op["agent"] in self.keys:
+        if op["agent"] in self.keys and op["kind"] not in ("restore", "replay"):
             self.seqs[op["agent"]] = op["seq"]
         self.waiting = {n: w for n, w in self.waiting.items() if seconds(w.op["wait_until"]) >= self.at}
         outcome = self._act(op, before)
-        for waiter in self.serving(self.at):
+        for waiter in self.serving(self.at, is_listed=self.is_listed(op)):
             looking(waiter)
         return outcome
 
@@ -98,6 +99,18 @@ class Ledger(Claims):
     def rotate(self, op: Statement) -> str:
         self.check_session(op)
         self.keys[op["agent"]].append(op["key"])
+        return "done"
+
+    def restore(self, op: Statement) -> str:
+        self.restored, self.listed = self.now, frozenset()
+        return "done"
+
+    def replay(self, op: Statement) -> str:
+        listed = {(each["agent"], each["nonce"]) for lost in op["lost"] for each in lost["ops"]}
+        waiting = {(waiter.agent, nonce) for nonce, waiter in self.waiting.items()}
+        self.listed = (self.listed & waiting) | listed
+        self.token = max(self.token, min(op["token"], self.token + 1_000_000))
+        self.restored = self.restored or 0
         return "done"
 
     def checkpoint(self, op: Statement) -> str:

@@ -20,15 +20,17 @@ class Claims(Queue):
     def claim(self, op: Statement, before: int) -> str:
         """Grant or queue; `before` is the date of the operation placed last."""
         until, at, items = op["wait_until"], seconds(op["at"]), items_of(op)
-        refuse("too late", op["not_after"] and before > seconds(op["not_after"]) + self.policy["skew"])
+        late = op["not_after"] and before > seconds(op["not_after"]) + self.policy["skew"]
+        refuse("too late", late and not self.is_listed(op))
         self.check_session(op)
         refuse("wait too long", until and seconds(until) > at + 3600)
         self._check_new(op)
-        if not self.in_way(op["agent"], items, at):
+        in_way, held_back = self.in_way(op["agent"], items, at), self.is_on_hold and not self.is_listed(op)
+        if not in_way and not held_back:
             self.grant(op, at, unattended=False)
             self._check_deadlock(op["agent"], at)
             return "granted"
-        refuse("conflict", until is None or seconds(until) < at)
+        refuse("conflict" if in_way else "restored", until is None or seconds(until) < at)
         self.queue += 1
         self.waiting[op["nonce"]] = Waiter(self.queue, op)
         self._check_deadlock(op["agent"], at)
@@ -38,6 +40,7 @@ class Claims(Queue):
         """End the claims of the evidence and grant."""
         at, agent = seconds(op["at"]), op["agent"]
         self.check_session(op)
+        self._check_hold(op)
         refuse("takeover is off", self.policy["takeover"] == "never")
         self._check_new(op)
         for seen in op["claims"]:
@@ -65,6 +68,9 @@ class Claims(Queue):
         refuse("nonce in use", op["nonce"] in self.claims or op["nonce"] in self.waiting)
         refuse("blocked", self.is_blocked(items_of(op)))
 
+    def _check_hold(self, op: Statement) -> None:
+        refuse("restored", self.is_on_hold and not self.is_listed(op))
+
     def _check_deadlock(self, agent: str, at: int) -> None:
         refuse("deadlock", self.is_deadlocked(agent, at))
 
@@ -74,6 +80,7 @@ class Claims(Queue):
 
     def renew(self, op: Statement) -> str:
         self.check_session(op)
+        self._check_hold(op)
         refuse("lease too long", op["ttl"] > self.policy["max_lease"])
         for renewal in op["claims"]:
             held = self._own(op, renewal["claim"])
@@ -85,6 +92,8 @@ class Claims(Queue):
 
     def release(self, op: Statement) -> str:
         self.check_session(op)
+        if op["to"] is not None:
+            self._check_hold(op)
         until = op["landed"] and op["landed"]["until"]
         for target in op["targets"]:
             held = self._own(op, target["claim"])

@@ -99,9 +99,14 @@ class Queue(State):
         del self.waiting[waiter.op["nonce"]]
         self.grant(waiter.op, at, unattended=True)
 
-    def serving(self, at: int) -> Iterator[Waiter]:
-        """Serve the queue, once through; yield each that is served, before it is."""
+    def serving(self, at: int, *, is_listed: bool) -> Iterator[Waiter]:
+        """Serve the queue, once through; yield each that is served, before it is.
+
+        On hold what was lost serves what was lost with it, and nothing else anybody.
+        """
         for waiter in list(self.waiting.values()):
+            if self.is_on_hold and not (is_listed and self.is_listed(waiter.op)):
+                continue
             if self.could_be_served(waiter, at):
                 yield waiter
                 self.leave(waiter, at)

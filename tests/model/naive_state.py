@@ -83,6 +83,12 @@ class State:
     queue: int = 0
     at: int = 0
     epoch: int = 0
+    restored: int | None = None
+    """When the ledger was restored last."""
+    listed: frozenset[tuple[str, str]] = frozenset()
+    """What replays say was in the lost part."""
+    now: int = 0
+    """What a hold is compared with: the later date of this operation and the one before it."""
     why: str = ""
     """The reason of the last operation, if that was refused."""
 
@@ -93,6 +99,15 @@ class State:
         seqs, sessions, waiting, blocks = map(dict, (self.seqs, self.sessions, self.waiting, self.blocks))
         more = {"seqs": seqs, "sessions": sessions, "waiting": waiting, "blocks": blocks}
         return replace(self, keys=keys, claims=claims, **more)  # type: ignore[arg-type]
+
+    @property
+    def is_on_hold(self) -> bool:
+        """Whether nothing is granted but what is listed."""
+        return self.restored is not None and self.now < self.restored + self.policy["restore_hold"]
+
+    def is_listed(self, op: Statement) -> bool:
+        """Tell whether an operation is said to have been in the lost part."""
+        return (op["agent"], op["nonce"]) in self.listed
 
     def meets(self, one: tuple[Thing, str], two: tuple[Thing, str]) -> bool:
         """Tell whether two agents may not have both."""

@@ -24,7 +24,7 @@ from .machine import AGENT, THING, Machine
 from .naive import read_record
 from .oracle import Thing
 from .orders import commute, forged_release, pending, plant, record_at, synced
-from .world import ledger_of, prune, seen, set_ref, set_refs
+from .world import ledger_of, prune, records, seen, set_ref, set_refs
 
 REFUSALS = ("pre-receive hook declined", "failed to update ref")
 
@@ -167,10 +167,23 @@ class HubMachine(Machine):
             COUNTS["rolled back"] += 1
             assert "had gone back to" in heard or "had lost the ledger" in heard, heard
             assert before in self.auditor.line(self.hub, ledger_of(self.hub) or Oid(""))
+        elif isinstance(result, CoordError):
+            COUNTS["diverged, and bad"] += 1
+            assert result.kind is Kind.UNTRUSTED
         else:
             COUNTS["diverged"] += 1
-            assert isinstance(result, CoordError)
-            assert result.kind is Kind.UNTRUSTED
+            mine, tip = self.auditor.line(self.desk(name).store, before), ledger_of(self.hub)
+            assert tip is not None
+            _, ids = self.auditor.audit(self.hub, tip)
+            lost = [oid for oid in mine if oid not in there]
+            assert all(self.auditor.lists(self.hub, tip, oid) for oid in lost)
+            missing = {
+                (op["agent"], op["nonce"])
+                for oid in lost
+                for op, _ in records(self.desk(name).store, oid)
+                if op["kind"] not in ("restore", "replay", "checkpoint")
+            } - ids
+            COUNTS["diverged, not placed again"] += len(missing)
 
     @precondition(lambda self: self.tampered)
     @rule(name=AGENT)

@@ -4,9 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, StrictInt, ValidationError
+from pydantic import AfterValidator, ConfigDict, Field, StrictInt, ValidationError
 
-from .terms import Base, Evidence, Items, Landed, Listed, Renewal, Stamps, Target, Task, TouchedPath
+from .terms import (
+    Base,
+    Evidence,
+    Items,
+    Landed,
+    Listed,
+    LostCommit,
+    Renewal,
+    Stamps,
+    Target,
+    Task,
+    TouchedPath,
+    at_most_5000_operations,
+)
 from .values import (
     Agent,
     Base64,
@@ -50,6 +63,7 @@ class Policy(Statement):
     join: Literal["open", "listed"]
     listed: Annotated[list[Listed], Field(max_length=256)]
     max_lease: Seconds
+    restore_hold: Annotated[Count, Field(le=31622400)]
     skew: Annotated[Count, Field(le=3600)]
     takeover: Literal["gated", "never"]
     void: Annotated[list[Hash], Field(max_length=256), no_repetition()]
@@ -127,6 +141,22 @@ class Checkpoint(Statement):
     old: Hash
     root: Hash
     tree: Hash
+
+
+class Restore(Statement):
+    kind: Literal["restore"]
+    found: Hash | None
+
+
+class Replay(Statement):
+    kind: Literal["replay"]
+    lost: Annotated[
+        list[LostCommit],
+        Field(min_length=1, max_length=256),
+        no_repetition("commit"),
+        AfterValidator(at_most_5000_operations),
+    ]
+    token: Count
 
 
 class Break(Statement):
@@ -213,6 +243,8 @@ KINDS: dict[str, type[Statement]] = {
     "unblock": Unblock,
     "settle": Settle,
     "checkpoint": Checkpoint,
+    "restore": Restore,
+    "replay": Replay,
     "presence": Presence,
     "posts": Posts,
     "receipt": Receipt,

@@ -87,6 +87,7 @@ bodies: dict[str, dict[str, st.SearchStrategy[Any]]] = {
         "join": st.sampled_from(["open", "listed"]),
         "listed": st.lists(members(agent=st.none() | agents, key=keys), max_size=3),
         "max_lease": seconds,
+        "restore_hold": st.integers(0, 366 * 86400),
         "skew": st.integers(0, 3600),
         "takeover": st.sampled_from(["gated", "never"]),
         "void": lists(hashes),
@@ -134,6 +135,17 @@ bodies: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "unblock": {"blocks": lists(nonces, 1), "reason": lines},
     "checkpoint": {"number": st.integers(1, 2**53 - 1), "old": hashes, "root": hashes, "tree": hashes},
     "settle": {"claims": lists(nonces, 1), "commit": hashes},
+    "restore": {"found": st.none() | hashes},
+    "replay": {
+        "lost": lists(
+            members(
+                commit=hashes, ops=lists(members(agent=agents, nonce=nonces), key=lambda op: (op["agent"], op["nonce"]))
+            ),
+            1,
+            lambda lost: lost["commit"],
+        ),
+        "token": st.integers(0, 2**53 - 1),
+    },
     "break": {"claims": lists(nonces, 1), "reason": lines},
     "cancel": {"op": nonces},
     "rotate": {"key": keys, "proof": st.binary(max_size=9).map(lambda data: base64.b64encode(data).decode())},

@@ -144,6 +144,27 @@ class Evidence(Exact):
     witness: Agent | None
 
 
+class OperationId(Exact):
+    agent: Agent
+    nonce: Nonce
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        """Return what may not be there twice."""
+        return self.agent, self.nonce
+
+
+class LostCommit(Exact):
+    commit: Hash
+    ops: Annotated[list[OperationId], Field(max_length=256), no_repetition("identity")]
+
+
+def at_most_5000_operations(lost: list[LostCommit]) -> list[LostCommit]:
+    """Accept what one record can name."""
+    require(sum(len(entry.ops) for entry in lost) <= 5000)
+    return lost
+
+
 Items = Annotated[
     list[Item], Field(min_length=1, max_length=5000), no_repetition("identity"), AfterValidator(few_globs)
 ]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.service.scene import Desk, Scene, trouble
+from tests.service.scene import START, Desk, Scene, trouble
 from tests.service.tampering import forged, set_ledger, set_refs
 
 from git_coord.domain.ids import Oid
+from git_coord.domain.state import Restored
 from git_coord.errors import CoordError, Kind
 from git_coord.service.context import Settings
 from git_coord.service.repair import repair
@@ -26,11 +27,15 @@ def test_a_remote_that_lost_the_ledger_gets_it_back_and_that_is_said(scene: Scen
     before = alpha.tip()
     set_ledger(scene.hub, old if tip else None)
     alpha.sync()
-    assert (alpha.tip(), scene.hub_tip()) == (before, before)
+    assert alpha.tip() == scene.hub_tip()
+    assert alpha.head().state.restored == Restored(alpha.agent, START, ops(alpha), old if tip else None)
     what = f"the ledger at origin had gone back to {str(old)[:10]}" if tip else "origin had lost the ledger"
-    assert alpha.forward() == [f"{what}; put forward again to {str(before)[:10]}"]
+    hold = "until 00:10 UTC nothing is granted, so that whoever had more of it can place that again"
+    assert alpha.forward() == [f"{what}; this clone put it back: {hold}"]
     beta.sync()
     assert beta.holdings() == {"a.txt": "alpha"}
+    assert beta.forward() == [f"{what}; alpha put it back: {hold}"]
+    assert before in beta.store.history(beta.head().oid, None)
 
 
 def test_a_claim_against_a_remote_that_went_back_heals_it_first(scene: Scene) -> None:
@@ -39,9 +44,13 @@ def test_a_claim_against_a_remote_that_went_back_heals_it_first(scene: Scene) ->
     beta.granted("b.txt")
     alpha.sync()
     set_ledger(scene.hub, old)
-    assert alpha.granted("a.txt").is_confirmed is True
+    with pytest.raises(CoordError) as caught:
+        alpha.claim("a.txt")
+    assert (caught.value.kind, caught.value.data["restored_by"]) == (Kind.UNKNOWN, "alpha")
     beta.sync()
-    assert beta.holdings() == {"a.txt": "alpha", "b.txt": "beta"}
+    assert beta.holdings() == {"b.txt": "beta"}
+    scene.clock.steady += 600
+    assert alpha.granted("a.txt").is_confirmed is True
 
 
 def test_a_host_that_refuses_the_ledger_it_lost_is_told_apart(scene: Scene) -> None:
@@ -53,7 +62,9 @@ def test_a_host_that_refuses_the_ledger_it_lost_is_told_apart(scene: Scene) -> N
     alpha.remote.refuse = "pre-receive hook declined"
     with pytest.raises(CoordError) as caught:
         alpha.sync()
-    assert trouble(caught.value) == ("unknown", "origin refuses our refs: pre-receive hook declined")
+    why = "it refuses our refs: pre-receive hook declined"
+    said = f"origin lacks a part of the ledger that this clone knows ({why}): what is free cannot be told"
+    assert trouble(caught.value) == ("unknown", said)
     assert alpha.holdings() == {"a.txt": "alpha"}
 
 

@@ -12,6 +12,7 @@ from git_coord.domain.items import Item
 from git_coord.domain.timestamps import format_stamp
 from git_coord.errors import CoordError, Kind
 from git_coord.service import query
+from git_coord.service.claiming import hold_error
 from git_coord.service.remote_ledger import ROSTER_FAMILIES
 from git_coord.service.sync import freshen, picture_age
 from git_coord.service.tasks import block_object, way_out
@@ -25,8 +26,9 @@ STATUS = {
     "blocked": Kind.BLOCKED.exit_status,
     "held": Kind.CONFLICT.exit_status,
     "stale": Kind.STALE.exit_status,
+    "unknown": Kind.UNKNOWN.exit_status,
 }
-"""Exit status of each answer; of several, the gravest: blocked before held before stale."""
+"""Exit status of each answer; of several, the gravest: blocked before held before stale before unknown."""
 
 
 @click.command("check", context_settings=options.HELP)
@@ -48,7 +50,7 @@ def command(
     """Say for each path, task or branch: free, mine, held, stale or blocked.
 
     Exit 0 free or mine, 3 held, 7 stale (the lease is over, it still blocks), 8 blocked (git coord block), 5 unknown:
-    the remote cannot be asked.
+    the remote cannot be asked, or has lost the ledger and who was ahead may hold it.
     """
     app, output = options.means(as_json, agent)
     names = [*resource, *(resources.read_stdin(is_nul) if from_stdin else ())]
@@ -72,13 +74,19 @@ def command(
     asked = asked.unless({answer.asked for answer in answers if answer.held is not None})
     options.tell_nobody(app, output)
     worst, step = _worst(answers), _step(app, answers)
+    held_back = hold_error(now.state, now.now) if any(found.status == "unknown" for found in answers) else None
+    if held_back is not None and step is None:
+        free = [render.typed(found.asked, app.location.prefix) for found in answers if found.status == "unknown"]
+        step = f"git coord claim {' '.join(free)} --wait {held_back.data['wait']}"
     if output.is_json:
         rows = [answer_object(answer, answer.status) for answer in answers]
         found = {"resources": rows, "as_of": render.as_of_stamp(age, now.now), "code": _code(worst)}
         found["new"] = asked.new_objects
-        output.object(found | ({"next": step} if step else {}), ok=worst == 0)
+        told = {"message": held_back.message, **held_back.data} if held_back is not None else {}
+        output.object(found | told | ({"next": step} if step else {}), ok=worst == 0)
     else:
         lines = [*answer_lines(answers, now, asked), render.as_of(age, app.remote_name)]
+        lines += [held_back.message] if held_back is not None else []
         output.lines([*lines, *([f"next   {step}"] if step else [])])
     return worst
 
@@ -91,11 +99,14 @@ def _step(app: App, answers: list[query.Checked]) -> str | None:
 
 def _worst(answers: list[query.Checked]) -> int:
     found = {answer.status for answer in answers}
-    return next((STATUS[status] for status in ("blocked", "held", "stale") if status in found), 0)
+    return next((STATUS[status] for status in ("blocked", "held", "stale", "unknown") if status in found), 0)
 
 
 def _code(worst: int) -> str:
-    return next((kind.code for kind in (Kind.BLOCKED, Kind.CONFLICT, Kind.STALE) if kind.exit_status == worst), "ok")
+    return next(
+        (kind.code for kind in (Kind.BLOCKED, Kind.CONFLICT, Kind.STALE, Kind.UNKNOWN) if kind.exit_status == worst),
+        "ok",
+    )
 
 
 def answer_object(answer: query.Checked, status: str) -> dict[str, Any]:

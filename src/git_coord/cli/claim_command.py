@@ -107,13 +107,26 @@ def command(
 
 def _claimed(app: App, output: Output, wanted: claims.Wanted) -> claims.ClaimGranted | claims.ClaimRefused:
     """Claim, past what is in the way only because nobody has seen yet that its branch has the work."""
-    result = claims.claim(app.coord, wanted)
+    result = _claim(app, wanted)
     if isinstance(result, claims.ClaimRefused) and any(one.claim.settling for one in result.conflicts):
         from .settling import settle  # hardly ever needed
 
         if settle(app, output):
-            return claims.claim(app.coord, wanted)
+            return _claim(app, wanted)
     return result
+
+
+def _claim(app: App, wanted: claims.Wanted) -> claims.ClaimGranted | claims.ClaimRefused:
+    """Claim; while a restored ledger grants nothing, say how to wait in line for it."""
+    try:
+        return claims.claim(app.coord, wanted)
+    except CoordError as trouble:
+        if "wait" not in trouble.data:
+            raise
+        reads = ["--read"] if wanted.items[0].intent is Intent.READ else []
+        given = [*reads, *(render.typed(item, app.location.prefix) for item in wanted.items)]
+        step = f"git coord claim {' '.join(given)} --wait {trouble.data['wait']}"
+        raise CoordError(trouble.kind, trouble.message, next=step, data=trouble.data) from None
 
 
 def _waited(

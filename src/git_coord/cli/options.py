@@ -183,6 +183,11 @@ def duration(_ctx: click.Context, param: click.Parameter, value: str | None) -> 
         raise CoordError(Kind.USAGE, f"--{param.name} is {value!r}, not a duration like 90s, 30m or 2h") from None
 
 
+def duration_or_none(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    """Click callback: the same, and 0 for no time at all."""
+    return 0 if value == "0" else duration(ctx, param, value)
+
+
 def clean_line(_ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     """Click callback: one line of free text, as a record can hold it."""
     from git_coord.domain.text import is_clean_line

@@ -21,6 +21,12 @@ from . import options
 @click.option("--add-admin", "added", multiple=True, metavar="KEY.pub", help="A key that may break and change policy.")
 @click.option("--remove-admin", "removed", multiple=True, metavar="KEY.pub", help="Take such a key out.")
 @click.option("--max-lease", callback=options.duration, metavar="DUR", help="The longest lease that is granted.")
+@click.option(
+    "--restore-hold",
+    callback=options.duration_or_none,
+    metavar="DUR",
+    help="For how long nothing is granted after the remote had lost the ledger (0: not at all).",
+)
 @click.option("--takeover", type=click.Choice(["gated", "never"]), help="Whether stale claims may be taken over.")
 @click.option("--void", "void", multiple=True, metavar="COMMIT", help="A ledger head that was dropped on purpose.")
 @options.common
@@ -30,6 +36,7 @@ def command(
     added: tuple[str, ...],
     removed: tuple[str, ...],
     max_lease: int | None,
+    restore_hold: int | None,
     takeover: str | None,
     void: tuple[str, ...],
     as_json: bool,
@@ -47,6 +54,7 @@ def command(
         listed=_listed(listed, app.coord.clock.now()) if listed else () if join == "open" else None,
         admins=_admins(present, added, removed),
         max_lease=max_lease,
+        restore_hold=restore_hold,
         takeover=takeover,
         void=_void(present, void),
     )
@@ -98,6 +106,7 @@ def _object(policy: Policy) -> dict[str, Any]:
         "listed": [entry._asdict() for entry in policy.listed],
         "admins": list(policy.admins),
         "max_lease": policy.max_lease,
+        "restore_hold": policy.restore_hold,
         "takeover": policy.takeover,
         "void": list(policy.void),
         "fold": policy.fold,
@@ -115,6 +124,7 @@ def _lines(policy: Policy) -> list[str]:
         *(f"{'policy key' if i == 0 else '':10} {fingerprint_of(key)}" for i, key in enumerate(policy.admins)),
         f"max lease  {show_age(policy.max_lease)}",
         f"takeover   {policy.takeover}",
+        f"restored   held for {show_age(policy.restore_hold)}",
         f"names      {'compare as typed' if policy.fold == 'none' else 'compare without case, NFC'}",
         *(f"void       {oid}" for oid in policy.void),
     ]

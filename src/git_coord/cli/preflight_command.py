@@ -10,8 +10,9 @@ import click
 from git_coord.app import App
 from git_coord.domain.items import Item, file_item
 from git_coord.errors import CoordError, Kind
+from git_coord.service.exchange.restored import wait_of
 from git_coord.service.members.read_only import limits
-from git_coord.service.preflight import ASK, GO, WAIT, Preflight, look_around
+from git_coord.service.preflight import ASK, GO, UNKNOWN, WAIT, Preflight, look_around
 from git_coord.service.remote_ledger import ROSTER_FAMILIES
 from git_coord.service.sessions import nobody
 from git_coord.service.sync import freshen
@@ -23,7 +24,7 @@ from .status_command import agent_line, agent_object
 
 SHOWN = 6
 """Changed files named for people, at most."""
-EXIT = {GO: 0, "wait": Kind.CONFLICT.exit_status, ASK: Kind.STALE.exit_status}
+EXIT = {GO: 0, "wait": Kind.CONFLICT.exit_status, ASK: Kind.STALE.exit_status, UNKNOWN: Kind.UNKNOWN.exit_status}
 
 
 @click.command("preflight", context_settings=options.HELP)
@@ -36,7 +37,7 @@ def command(resource: tuple[str, ...], globs: tuple[str, ...], is_local: bool, a
 
     Exit 0 go; 3 wait: a path, or a file changed here, is held (8 if it is a task that is blocked); 7 ask a person: a
     holder's lease is over, another live agent works in this checkout, or this session is not the agent's current one,
-    or nobody is set up here; 5 unknown: the remote cannot be asked.
+    or nobody is set up here; 5 unknown: the remote cannot be asked, or lost the ledger and who was ahead may hold it.
     """
     app, output = options.means(as_json, agent)
     asked = resources.asked(app, resource, globs)
@@ -121,7 +122,10 @@ def _steps(app: App, found: Preflight) -> list[str]:
             named.add(reason.agent)
             need = ", ".join(other.text.split(" is held")[0] for other in found.reasons if other.agent == reason.agent)
             steps.append(f"git coord post --to {reason.agent} {render.quoted([f'need {need}'[:400]])}")
-    wanted = tuple(answer.asked for answer in found.asked if answer.status in ("held", "stale", "free"))
+    wanted = tuple(answer.asked for answer in found.asked if answer.status in ("held", "stale", "free", "unknown"))
+    if found.decision == UNKNOWN:
+        wait = wait_of(found.now.state, found.now.now)
+        steps.append(" ".join(["git coord claim", *_typed(app, wanted), f"--wait {wait}"]))
     if found.decision == WAIT and any(answer.status == "held" for answer in found.asked):
         steps.append(" ".join(["git coord claim", *_typed(app, wanted), "--wait 10m"]))
     me = app.coord.actor

@@ -7,9 +7,11 @@ from typing import Any
 import click
 
 from git_coord.domain.durations import show_age
+from git_coord.domain.restoring import hold_end
 from git_coord.domain.state import Block
 from git_coord.domain.timestamps import format_stamp
 from git_coord.service import query
+from git_coord.service.claiming import hold_error
 from git_coord.service.leases import warnings
 from git_coord.service.members.read_only import limits
 from git_coord.service.posts import Posted
@@ -46,6 +48,7 @@ def command(is_local: bool, as_json: bool, agent: str | None) -> int:
                 "as_of": render.as_of_stamp(age, now),
                 **({"read_only": why} if why else {}),
                 "warnings": [*shown.warnings, *warnings(app.coord, app.coord.known.state)],
+                **_restored_object(shown.picture),
             }
         )
         return 0
@@ -59,8 +62,19 @@ def command(is_local: bool, as_json: bool, agent: str | None) -> int:
     if shown.blocks:
         output.lines(_section("blocked", [_block_line(found, now) for found in shown.blocks]))
     output.lines(_section("posts", [post_line(posted, now) for posted in shown.posts]))
+    held_back = hold_error(shown.picture.state, now)
+    output.lines([f"on hold   {held_back.message}"] if held_back is not None else [])
     output.lines([*(f"warning   {text}" for text in shown.warnings), render.as_of(age, app.remote_name)])
     return 0
+
+
+def _restored_object(now: query.Picture) -> dict[str, Any]:
+    """Return who put a lost ledger back last, and until when nothing is granted after that; nothing if nobody did."""
+    restored, end = now.state.restored, hold_end(now.state)
+    if restored is None or end is None or not restored.position:
+        return {}
+    found = {"by": restored.agent, "at": format_stamp(restored.at), "hold_until": format_stamp(end)}
+    return {"restored": found | {"on_hold": now.now < end}}
 
 
 def _section(title: str, rows: list[str]) -> list[str]:

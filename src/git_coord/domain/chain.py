@@ -10,7 +10,7 @@ from . import layout, message
 from .ids import Agent, KeyText, Nonce, Oid
 from .ledger import Done, Outcome, apply, born
 from .merkle import GitObject, Tree, hash_object
-from .placing import MAX_PLACED, fault, turn_order
+from .placing import MAX_PLACED, fault, misplaced, turn_order
 from .state import State
 from .statements import Checkpoint, Operation, Policy
 
@@ -124,8 +124,9 @@ def extend(parent: Head, candidates: Iterable[Sealed], algorithm: str) -> Extens
     for sealed in _selected(parent, candidates):
         if len(placed) == MAX_PLACED:
             break
-        if sealed.op.agent in ended or fault(state, sealed.op, sealed.key):
-            ended.add(sealed.op.agent)
+        op = sealed.op
+        if op.agent in ended or misplaced(parent.oid, op) or fault(state, op, sealed.key):
+            ended.add(op.agent)
             continue
         outcome = apply(state, sealed.op)
         state = outcome.state

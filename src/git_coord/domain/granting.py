@@ -19,17 +19,17 @@ LONG_OVER = 600
 """Seconds after the end of a lease, at least, from which a witness replaces having watched the claim for a ttl."""
 
 
-def claim(state: State, op: Claim) -> Outcome:
-    """Grant, queue or refuse a claim."""
+def claim(state: State, op: Claim, *, is_on_hold: bool = False) -> Outcome:
+    """Grant, queue or refuse a claim; while a restored ledger is on hold nothing is granted."""
     if op.wait_until is not None and op.wait_until - op.at > MAX_WAIT:
         return Refused(state, Refusal.WAIT)
     if refused := _unfit(state, op):
         return refused
     found = obstacles(state, op.agent, op.items, op.at)
-    if not found:
+    if not found and not is_on_hold:
         return _granted(state, op, ())
     if op.wait_until is None or op.wait_until < op.at:
-        return Refused(state, Refusal.CONFLICT, found)
+        return Refused(state, Refusal.CONFLICT if found else Refusal.RESTORED, found)
     after, waiter = queued(state, op)
     if round_ := cycle(after, op.agent, op.at):
         return Refused(state, Refusal.CYCLE, found, cycle=round_)
@@ -125,10 +125,14 @@ def _moved(state: State, op: Release, claim: LiveClaim, to: Agent, positions: tu
     return fresh._replace(unattended=True, settling=None)
 
 
-def serve(outcome: Outcome, dropped: tuple[Waiter, ...], at: int) -> Outcome:
-    """Grant, in the order of the queue, every waiter with nothing in its way any more; one pass."""
+def serve(
+    outcome: Outcome, dropped: tuple[Waiter, ...], at: int, only: Collection[tuple[Agent, Nonce]] | None = None
+) -> Outcome:
+    """Grant, in the order of the queue, every waiter with nothing in its way any more (or `only` these); one pass."""
     state, served = outcome.state, list[Served]()
     for waiter in tuple(state.waiting.values()):
+        if only is not None and (waiter.agent, waiter.op.nonce) not in only:
+            continue
         if obstacles(state, waiter.agent, waiter.op.items, at, waiter.queue) or blocking(state, waiter.op):
             continue
         after, made, changes = given(unqueued(state, [waiter]), waiter.op, at)

@@ -10,11 +10,11 @@ from git_coord.lean import NamedTuple
 from . import canonical
 from .envelope import VERSION
 from .outcome import Change, Done, Outcome, Queued, Refused, Served
-from .state import Counters, Epoch, LiveClaim, Member, State, Waiter
-from .statements import BlockTasks, Checkpoint, Operation, Policy, Release, Renew
+from .state import Counters, Epoch, LiveClaim, Member, Restored, State, Waiter
+from .statements import BlockTasks, Checkpoint, Operation, Policy, Release, Renew, Replay, Restore
 from .timestamps import format_stamp
 
-FORMAT, POLICY, COUNTERS, EPOCH = "format", "policy", "counters", "epoch"
+FORMAT, POLICY, COUNTERS, EPOCH, RESTORED = "format", "policy", "counters", "epoch", "restored"
 OPERATIONS, AGENTS, CLAIMS, WAITING, BLOCKED = "op", "agents", "claims", "waiting", "blocked"
 
 
@@ -62,6 +62,8 @@ def changed_files(op: Operation, record: bytes, outcome: Outcome) -> Iterator[Fi
         yield File(f"{AGENTS}/{op.agent}", _member(state.agents[op.agent]))
     if isinstance(op, Checkpoint) and state.epoch:
         yield File(EPOCH, epoch_line(state.epoch))
+    if isinstance(op, Restore | Replay) and state.restored:
+        yield File(RESTORED, _restored(state.restored))
     for waiter in outcome.queueing.dropped:
         yield File(waiter_path(waiter.queue), None)
     yield from _own_files(op, record, outcome)
@@ -157,6 +159,12 @@ def _member(member: Member) -> bytes:
 def epoch_line(epoch: Epoch) -> bytes:
     """Return the file of an epoch."""
     return _line({"number": epoch.number, "old": epoch.old, "ops": epoch.ops, "root": epoch.root})
+
+
+def _restored(restored: Restored) -> bytes:
+    listed = [{"agent": agent, "nonce": nonce} for agent, nonce in sorted(restored.replayed)]
+    fixed = {"agent": restored.agent, "at": format_stamp(restored.at), "found": restored.found}
+    return _line(fixed | {"ops": restored.position, "replayed": listed})
 
 
 def _counters(counters: Counters) -> bytes:

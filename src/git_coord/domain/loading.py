@@ -12,8 +12,8 @@ from .fold import Fold
 from .ids import Agent, KeyText, Nonce, Oid, Session, Token
 from .index import ItemIndex
 from .items import Item
-from .layout import AGENTS, BLOCKED, CLAIMS, COUNTERS, EPOCH, POLICY, WAITING
-from .state import Block, Counters, Epoch, ItemKey, KeySince, LiveClaim, Member, State, Waiter, grant
+from .layout import AGENTS, BLOCKED, CLAIMS, COUNTERS, EPOCH, POLICY, RESTORED, WAITING
+from .state import Block, Counters, Epoch, ItemKey, KeySince, LiveClaim, Member, Restored, State, Waiter, grant
 from .statements import BlockTasks, Claim, Operation, Policy, Release, Renew, Stamp, Takeover, parse_operation
 from .timestamps import parse_stamp
 
@@ -48,6 +48,7 @@ def _load(files: Mapping[str, bytes]) -> State:
         asked=ItemIndex[ItemKey](fold).added(asked),
         blocks=_load_blocks(files),
         epoch=read_epoch(files[EPOCH]) if EPOCH in files else None,
+        restored=_load_restored(canonical.loads(files[RESTORED][:-1])) if RESTORED in files else None,
     )
 
 
@@ -55,6 +56,12 @@ def read_epoch(data: bytes) -> Epoch:
     """Return what the file of an epoch says; raises ValueError, TypeError or KeyError for anything else."""
     obj = canonical.loads(data[:-1])
     return Epoch(obj["number"], Oid(obj["old"]), obj["ops"], Oid(obj["root"]))
+
+
+def _load_restored(obj: Any) -> Restored:
+    replayed = frozenset((Agent(entry["agent"]), Nonce(entry["nonce"])) for entry in obj["replayed"])
+    found = None if obj["found"] is None else Oid(obj["found"])
+    return Restored(Agent(obj["agent"]), parse_stamp(obj["at"]), obj["ops"], found, replayed)
 
 
 def _below(files: Mapping[str, bytes], folder: str) -> list[tuple[str, bytes]]:

@@ -10,7 +10,10 @@ from . import fields
 from .envelope import Operation
 from .fields import Field, many, optional, record, unique
 from .ids import KeyText, Nonce, Oid
-from .terms import TTL, Listed
+from .terms import LONGEST, TTL, Listed
+
+RESTORE_HOLD = 600
+"""Seconds for which nothing is granted after a ledger was restored, unless the policy says otherwise."""
 
 
 @frozen
@@ -24,6 +27,7 @@ class Policy(Operation):
         "join": fields.one_of("open", "listed"),
         "listed": many(record(Listed, {"agent": optional(fields.agent), "key": fields.key}), 0, 256),
         "max_lease": TTL,
+        "restore_hold": fields.integer(0, LONGEST),
         "skew": fields.integer(0, 3600),
         "takeover": fields.one_of("gated", "never"),
         "void": unique(many(fields.oid, 0, 256)),
@@ -33,6 +37,7 @@ class Policy(Operation):
     join: str
     listed: tuple[Listed, ...]
     max_lease: int
+    restore_hold: int = RESTORE_HOLD
     skew: int
     takeover: str
     void: tuple[Oid, ...]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from .items import Item, ItemKind
 from .outcome import Change, Conflict, Done, Granted, Outcome, Queued, Refusal, Refused, Served
 from .state import LiveClaim
-from .statements import BlockTasks, Checkpoint, Claim, Operation, Policy, Release, Takeover
+from .statements import BlockTasks, Checkpoint, Claim, Operation, Policy, Release, Replay, Takeover
 
 SHOWN_NAME = 200
 """Code points of a name in a message, at most; the whole is in the operation."""
@@ -25,6 +25,7 @@ _VERBS = {
     "cancel": "cancels",
     "rotate": "rotates its key",
     "settle": "settles",
+    "restore": "restores the ledger",
 }
 
 
@@ -48,7 +49,7 @@ def _own(op: Operation, outcome: Outcome) -> str:
             return f"#{claim.token} {op.agent} claims {_items(claim.items)}"
         case Queued(conflicts=conflicts):
             assert isinstance(op, Claim)
-            return f"{op.agent} waits for {_items(op.items)}: {_in_the_way(conflicts)}"
+            return f"{op.agent} waits for {_items(op.items)}: {_in_the_way(conflicts) or Refusal.RESTORED.value}"
         case Refused(reason=reason):
             asked = f"{op.KIND} {_items(op.items)}" if isinstance(op, Claim | Takeover) else op.KIND
             why = _in_the_way(outcome.conflicts) if reason is Refusal.CONFLICT else reason.value
@@ -64,14 +65,20 @@ def _done(op: Operation, outcome: Done) -> str:
         return f"hands {_part(old)} to {op.to} as #{new.after.token}"
     if isinstance(op, BlockTasks):
         return f"blocks {_tasks(op.tasks)}"
-    if isinstance(op, Checkpoint):
-        return f"begins epoch {op.number}"
+    if isinstance(op, Checkpoint | Replay):
+        return _goes_on(op)
     if outcome.lifted:
         return f"unblocks {_tasks([task for block in outcome.lifted for task in block.tasks])}"
     if outcome.left:
         return f"cancels the wait for {_items(outcome.left.op.items)}"
     verb = "lands" if isinstance(op, Release) and op.landed and op.landed.until else _VERBS[op.KIND]
     return " ".join([verb, *(_part(change) for change in outcome.changes[:SHOWN_CLAIMS])])
+
+
+def _goes_on(op: Checkpoint | Replay) -> str:
+    if isinstance(op, Checkpoint):
+        return f"begins epoch {op.number}"
+    return f"places again {sum(len(lost.ops) for lost in op.lost)} of {len(op.lost)} lost commits"
 
 
 def _served(served: Served) -> str:

@@ -32,6 +32,7 @@ class Refusal(Enum):
     RECEIVER = "no such receiver"
     SEVERAL = "one claim at a time"
     SETTLING = "not settling"
+    RESTORED = "restored"
 
 
 class Change(NamedTuple):

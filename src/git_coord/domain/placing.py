@@ -7,10 +7,12 @@ from collections.abc import Iterable
 from .digest import new
 from .ids import Agent, KeyText, Oid
 from .state import Member, State
-from .statements import Break, Checkpoint, Join, Operation, Policy, Rotate
+from .statements import Break, Checkpoint, Join, Operation, Policy, Replay, Restore, Rotate
 
 MAX_PLACED = 256
 """Operations in one ledger commit, at most."""
+UNNUMBERED = (Restore, Replay)
+"""Placed only on the commit that they name as `head`, and without moving the agent's `seq`: its own may still come."""
 
 
 def root_fault(op: Operation, key: KeyText) -> str | None:
@@ -34,6 +36,11 @@ def fault(state: State, op: Operation, key: KeyText) -> str | None:
     if isinstance(op, Checkpoint):
         return "a checkpoint begins an epoch, and is placed nowhere else"
     return _fault(state, op, key)
+
+
+def misplaced(parent: Oid, op: Operation) -> str | None:
+    """Return why an operation that is made for one place in the ledger cannot be placed on this commit, or None."""
+    return "it is made for another place" if isinstance(op, UNNUMBERED) and op.head != parent else None
 
 
 def epoch_fault(state: State, parent: Oid, op: Checkpoint, key: KeyText) -> str | None:

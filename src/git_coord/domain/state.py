@@ -123,6 +123,19 @@ class Epoch(NamedTuple):
     root: Oid
 
 
+class Restored(NamedTuple):
+    """Who put the ledger forward again last, when, at which position, and where the remote was (None: it had none).
+
+    `replayed` are the operations that members say were in the lost part: those of the newest replay, and who waits.
+    """
+
+    agent: Agent
+    at: int
+    position: int
+    found: Oid | None
+    replayed: frozenset[tuple[Agent, Nonce]] = frozenset()
+
+
 @frozen
 class State(Frozen):
     """The ledger at one position; `index` is derived from `claims`, `asked` from `waiting` (in queue order)."""
@@ -137,6 +150,8 @@ class State(Frozen):
     blocks: Mapping[Nonce, Block]
     epoch: Epoch | None = None
     """None from the root on until the first checkpoint."""
+    restored: Restored | None = None
+    """None while the ledger was never restored."""
 
     @property
     def repo(self) -> str:

@@ -8,13 +8,14 @@ from .claim_statements import Break, Cancel, Claim, Release, Renew, Settle, Take
 from .envelope import CLAIM_LIMIT, COMMON, RECORD_LIMIT, Operation, Statement, build, load_object, to_bytes
 from .ids import Agent, Nonce
 from .member_statements import BlockTasks, Checkpoint, Join, Policy, Rejoin, Rotate, Unblock
+from .restore_statements import MAX_LOST, LostCommit, Replay, ReplayedOp, Restore
 from .terms import MAX_GLOBS, MAX_ITEMS, Base, Evidence, Landed, LandedPath, Listed, Renewal, Stamp, Target
 
 OPERATIONS: dict[str, type[Operation]] = {
     cls.KIND: cls
     for cls in (
         *(Policy, Join, Rejoin, Claim, Renew, Release, Break, Cancel, Rotate),
-        *(Takeover, BlockTasks, Unblock, Settle, Checkpoint),
+        *(Takeover, BlockTasks, Unblock, Settle, Checkpoint, Restore, Replay),
     )
 }
 
@@ -43,6 +44,7 @@ __all__ = [
     "CLAIM_LIMIT",
     "MAX_GLOBS",
     "MAX_ITEMS",
+    "MAX_LOST",
     "OPERATIONS",
     "RECORD_LIMIT",
     "Base",
@@ -56,12 +58,16 @@ __all__ = [
     "Landed",
     "LandedPath",
     "Listed",
+    "LostCommit",
     "Operation",
     "Policy",
     "Rejoin",
     "Release",
     "Renew",
     "Renewal",
+    "Replay",
+    "ReplayedOp",
+    "Restore",
     "Rotate",
     "Settle",
     "Stamp",

@@ -87,7 +87,9 @@ class Target(NamedTuple):
 
 
 STAMPS = unique(many(record(Stamp, {"name": fields.stamp_name, "value": fields.line}), 0, 32), lambda stamp: stamp.name)
-TTL = fields.integer(1, 366 * 86400)
+LONGEST = 366 * 86400
+"""Seconds that anything lasts, at most."""
+TTL = fields.integer(1, LONGEST)
 LEASE = fields.one_of("quick", "standard", "long")
 
 

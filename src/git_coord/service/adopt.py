@@ -10,7 +10,7 @@ from git_coord.domain.chain import Extension, Head, OpId, Placed, Sealed
 from git_coord.domain.ids import Oid
 from git_coord.domain.loading import load_state
 from git_coord.domain.merkle import GitObject, parse_tree, tree_of
-from git_coord.domain.placing import MAX_PLACED, cut_fault, epoch_fault, fault, root_fault
+from git_coord.domain.placing import MAX_PLACED, cut_fault, epoch_fault, fault, misplaced, root_fault
 from git_coord.domain.state import State
 from git_coord.domain.statements import CLAIM_LIMIT, Checkpoint
 from git_coord.errors import CoordError, Kind
@@ -87,7 +87,12 @@ def walk(coord: Coord, known: Head | None, commits: Sequence[Oid], before: State
 
 def operations_of(coord: Coord, commits: Sequence[Oid]) -> list[Sealed]:
     """Return every believable operation that these commits placed, in order."""
-    return [sealed for _, found in _read(coord, commits) if not isinstance(found, str) for sealed in found]
+    return [sealed for _, found in operations_by_commit(coord, commits) for sealed in found]
+
+
+def operations_by_commit(coord: Coord, commits: Sequence[Oid]) -> list[tuple[Oid, list[Sealed]]]:
+    """Return each commit with the believable operations that it placed, in order."""
+    return [(oid, [] if isinstance(found, str) else found) for oid, found in _read(coord, commits)]
 
 
 def _read(coord: Coord, commits: Sequence[Oid]) -> Iterator[tuple[Oid, list[Sealed] | str]]:
@@ -161,6 +166,6 @@ def _cut(coord: Coord, oid: Oid, operations: list[Sealed] | str, before: State |
 def _refusal(head: Head, operations: list[Sealed]) -> str:
     """Name the first operation that may not be placed, as far as one can be told alone."""
     for sealed in operations:
-        if reason := fault(head.state, sealed.op, sealed.key):
+        if reason := misplaced(head.oid, sealed.op) or fault(head.state, sealed.op, sealed.key):
             return f"{sealed.op.KIND} of {sealed.op.agent} cannot be placed: {reason}"
     return "an operation of it cannot be placed there"

@@ -11,7 +11,8 @@ from git_coord.domain.items import Item
 from git_coord.domain.lease import OFFLINE_NOT_AFTER
 from git_coord.domain.ledger import Conflict, Granted, Outcome, Refusal, Refused
 from git_coord.domain.obstacles import in_the_way
-from git_coord.domain.state import LiveClaim
+from git_coord.domain.restoring import is_on_hold
+from git_coord.domain.state import LiveClaim, State
 from git_coord.domain.statements import Base, Cancel, Claim, Operation, Stamp
 from git_coord.errors import CoordError, Kind
 from git_coord.lean import NamedTuple
@@ -149,10 +150,26 @@ def unconfirmed(coord: Coord, trouble: UnreachableError) -> ClaimGranted | Claim
         cancel(coord, nonce)
         assert isinstance(trouble.sealed.op, Claim)
         items = trouble.sealed.op.items
-        if blocks := blocked(state, items, coord.me.agent):
+        if blocks := blocked(state, items, coord.me.agent) or hold_error(state, coord.clock.now()):
             raise blocks
         return ClaimRefused(in_the_way(state, coord.me.agent, items, coord.clock.now()))
     raise cancelled(coord, trouble)
+
+
+def ask_on_hold(coord: Coord) -> None:
+    """Look again at the remote while a restored ledger is on hold: the holder may be known by now."""
+    is_asked = coord.remote is None or coord.fetched_at is not None or coord.settings.offline == "allow"
+    if is_on_hold(coord.known.state, coord.clock.now()) and not is_asked:
+        fetch_and_adopt(coord, LEDGER_FAMILIES)
+
+
+def hold_error(state: State, now: int) -> CoordError | None:
+    """Return what there is to say while a restored ledger is on hold, None when it is not."""
+    if not is_on_hold(state, now):
+        return None
+    from .exchange.restored import on_hold  # noqa: PLC0415 - hardly ever needed
+
+    return on_hold(state, now)
 
 
 def cancelled(coord: Coord, trouble: UnreachableError) -> CoordError:
@@ -198,6 +215,9 @@ def refused(outcome: Outcome | None) -> CoordError:
             from .deadlock import deadlock  # noqa: PLC0415 - hardly ever needed
 
             return deadlock(found)
+        case Refused(reason=Refusal.RESTORED, state=state):
+            why = hold_error(state, state.counters.at)
+            return why or CoordError(Kind.UNKNOWN, "refused while a restored ledger was on hold", next="git coord sync")
         case Refused(reason=reason):
             return CoordError(Kind.ERROR, f"refused: {reason.value}", next="git coord status")
         case _:

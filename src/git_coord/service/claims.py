@@ -16,9 +16,11 @@ from .claiming import (
     ClaimGranted,
     ClaimRefused,
     Wanted,
+    ask_on_hold,
     cancel,
     check_ttl,
     claimed,
+    hold_error,
     known_conflicts,
     refused,
     submit_claim,
@@ -56,8 +58,11 @@ def claim(coord: Coord, wanted: Wanted) -> ClaimGranted | ClaimRefused:
     require_membership(coord)
     check_ttl(coord, wanted.ttl)
     refuse_blocked(coord, wanted.items)
+    ask_on_hold(coord)
     if found := known_conflicts(coord, wanted.items):
         return ClaimRefused(found)
+    if held_back := hold_error(coord.known.state, coord.clock.now()):
+        raise held_back
     try:
         return claimed(submit_claim(coord, wanted))
     except UnreachableError as trouble:

@@ -18,7 +18,7 @@ from .context import Coord
 from .history import done_since
 
 PAST = {"break": "broken by", "takeover": "taken over by", "settle": "settled by"}
-KEEPING = frozenset(("claim", "renew", "join", "rejoin", "policy", "rotate"))
+KEEPING = frozenset(("claim", "renew", "join", "rejoin", "policy", "rotate", "restore", "replay"))
 """Kinds that may name a claim without ending it."""
 
 

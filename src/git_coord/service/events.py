@@ -13,7 +13,7 @@ from git_coord.domain.items import Item, show_name
 from git_coord.domain.message import describe
 from git_coord.domain.outcome import Change, Done, Outcome, Queued, Refused
 from git_coord.domain.state import LiveClaim, Waiter
-from git_coord.domain.statements import BlockTasks, Operation
+from git_coord.domain.statements import BlockTasks, Operation, Restore
 from git_coord.domain.timestamps import format_stamp
 from git_coord.lean import NamedTuple
 
@@ -31,6 +31,7 @@ KINDS = (
     "task.unblocked",
     "presence.changed",
     "post.changed",
+    "ledger.restored",
     "ledger.rejected",
 )
 _ENDS = {"break": "claim.broken", "takeover": "claim.taken"}
@@ -90,6 +91,8 @@ def _left(op: Operation, done: Done, line: str) -> Iterator[_Told]:
         # Who waits to the end cancels then, and may do so within the last second.
         is_over = op.at >= (done.left.op.wait_until or 0)
         yield _timed_out(done.left) if is_over else ("claim.cancelled", op.agent, line, _waited(done.left))
+    if isinstance(op, Restore):
+        yield "ledger.restored", op.agent, line, {"found": op.found}
     if isinstance(op, BlockTasks):
         yield "task.blocked", op.agent, line, {"tasks": _tasks(op.tasks), "reason": op.reason}
     for block in done.lifted:

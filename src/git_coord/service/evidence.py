@@ -13,6 +13,7 @@ from git_coord.domain.chain import Head
 from git_coord.domain.ids import Agent, KeyText, Oid
 from git_coord.domain.merkle import TREE_MODE, parse_tree
 from git_coord.domain.receipts import noted_commit, records_in
+from git_coord.domain.restoring import hold_end
 from git_coord.domain.state import State
 from git_coord.domain.verdict import Attested
 from git_coord.errors import CoordError, Kind
@@ -21,6 +22,7 @@ from git_coord.store.refnames import Family
 
 from .adopt import load_head, walk
 from .context import Coord
+from .exchange.lost_heads import stand_ins
 
 NOTE_LIMIT = 4 * Receipt.LIMIT
 """Bytes of a note, at most: a record and the words somebody put around it."""
@@ -72,7 +74,9 @@ class Notes:
     def check_anchors(self, chain: Collection[Oid], since: int) -> None:
         """Raise CoordError(UNTRUSTED) when a believed receipt of after `since` names a head neither there nor void."""
         self._load({blob for _, _, blob in self.rows})
-        known = set(chain) | set(self.coord.known.state.policy.void)
+        state = self.coord.known.state
+        known = set(chain) | set(state.policy.void) | stand_ins(self.coord, list(chain)).keys()
+        since = max(since, hold_end(state) or 0)
         for agent, blob in sorted({(agent, blob) for agent, _, blob in self.rows}):
             odd = [record for record in self._raw[blob] if _heads_named(record) - known]
             for signed in self._opened(agent, odd):
@@ -160,7 +164,7 @@ def tree_files(coord: Coord, tips: Iterable[tuple[Agent, Oid]]) -> Iterator[tupl
 
 
 def states_at(coord: Coord, heads: Collection[Oid], chain: Callable[[], list[Oid]]) -> dict[Oid, State]:
-    """Return the ledger as it stood at each of these heads that is in it.
+    """Return the ledger as it stood at each of these heads that is in it, or was lost and is placed again.
 
     Walks once from the oldest to the newest: states share what they have in common, so keeping many is cheap.
     `chain` lists the ledger's commits and is asked only when other heads than the present one are wanted.
@@ -172,10 +176,12 @@ def states_at(coord: Coord, heads: Collection[Oid], chain: Callable[[], list[Oid
     places = {oid: place for place, oid in enumerate(commits)}
     found: dict[Oid, State] = {}
     at: Head | None = None
-    for place in sorted(places[head] for head in set(heads) if head in places):
+    standing = stand_ins(coord, commits, heads)
+    wanted = {standing.get(head, head) for head in heads}
+    for place in sorted(places[head] for head in wanted if head in places):
         at = _head_at(coord, commits, places, at, place)
         found[at.oid] = at.state
-    return found
+    return {head: found[standing.get(head, head)] for head in heads if standing.get(head, head) in found}
 
 
 def _head_at(coord: Coord, commits: list[Oid], places: dict[Oid, int], before: Head | None, place: int) -> Head:

@@ -17,7 +17,7 @@ from .adopt import CHUNK, load_head, walk
 from .context import Coord
 from .cursor import Cursor
 from .events import Event, claim_stale, ledger_events
-from .lineage import is_continued_by, lineage
+from .lineage import is_continued_by, lineage, shared
 from .posts import Posted, board
 from .presence import Seen, roster
 from .query import picture
@@ -95,12 +95,24 @@ class Follower:
             return
         commits = lineage(self._coord.store, known.oid, self._head.oid if self._head else None)
         if self._head is not None and not (commits and is_continued_by(self._coord.store, self._head.oid, commits[0])):
-            # Not on the chain any more: the ledger was repaired, and its positions begin anew somewhere.
-            self._coord.notice("the ledger was replaced by another chain; going on at its end")
-            self._head, self.cursor.ops = known, known.state.counters.ops
-            return
+            # Not on the chain any more: the ledger was restored or repaired. What both have was told.
+            common = self._shared(commits, self._head.oid)
+            if not common:
+                self._coord.notice("the ledger was replaced by another chain; going on at its end")
+                self._head, self.cursor.ops = known, known.state.counters.ops
+                return
+            self._head = load_head(self._coord.store, commits[common - 1])
+            self.cursor.ops = min(self.cursor.ops, self._head.state.counters.ops)
+            commits = commits[common:]
         for start in range(0, len(commits), CHUNK):
             yield from self._part(commits[start : start + CHUNK])
+
+    def _shared(self, commits: list[Oid], before: Oid) -> int:
+        """Return how many of these commits the chain had that was followed before; none when that is not here."""
+        try:
+            return shared(commits, lineage(self._coord.store, before, None))
+        except CoordError:
+            return 0
 
     def _part(self, commits: list[Oid]) -> Iterator[Event]:
         position = self._head.state.counters.ops if self._head else 0

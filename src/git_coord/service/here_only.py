@@ -7,7 +7,7 @@ from git_coord.domain.statements import Claim, Release, Target
 from git_coord.errors import CoordError, Kind
 
 from . import claims
-from .claiming import ClaimGranted, ClaimRefused, Wanted, cancel, check_ttl
+from .claiming import ClaimGranted, ClaimRefused, Wanted, cancel, check_ttl, hold_error
 from .context import Coord
 from .ledger import view
 from .operations import operation, require_membership
@@ -27,6 +27,8 @@ def claim_here(coord: Coord, wanted: Wanted) -> ClaimGranted | ClaimRefused:
     state, _ = view(coord)
     if found := in_the_way(state, coord.me.agent, wanted.items, coord.clock.now()):
         return ClaimRefused(found)
+    if held_back := hold_error(state, coord.clock.now()):
+        raise held_back
     fields = wanted._asdict()
     made = publish(coord, lambda seq: operation(coord, Claim, seq, not_after=None, **fields), coord.own_signer)
     nonce = made.sealed.op.nonce

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Sequence
 from git_coord.domain import chain
 from git_coord.domain.chain import Extension, Head, Placed, Sealed
 from git_coord.domain.ids import Agent, Nonce, Oid
+from git_coord.domain.restoring import hold_end, is_held_back, is_on_hold
 from git_coord.domain.state import State
+from git_coord.domain.statements import Replay
 from git_coord.errors import CoordError, Kind
 from git_coord.store import refnames
 from git_coord.store.interface import ABSENT, Absent, RefUpdate, Swap
@@ -16,7 +18,7 @@ from git_coord.store.refnames import LEDGER, SEEN, Family, Ref
 from .adopt import Fault, Walk, load_head, walk
 from .context import Coord
 from .landings import note_landings
-from .lineage import begun_by, is_continued_by, keep_before, kept_since, lineage
+from .lineage import begun_by, is_continued_by, keep_before, kept_since, lineage, shared
 from .losses import note_losses
 from .moving import move
 from .recent import restore
@@ -83,15 +85,24 @@ def verified(coord: Coord, tip: Oid) -> Walk:
     if known is None:
         return walk(coord, None, commits)
     if commits and not is_continued_by(coord.store, known.oid, commits[0]):
-        if begun_by(coord.store, commits[0]):
+        is_gap = begun_by(coord.store, commits[0]) and not shared(commits, lineage(coord.store, known.oid, None))
+        if is_gap:
             return _beyond_a_gap(coord, known, commits)
-        raise CoordError(
-            Kind.UNTRUSTED,
-            f"the ledger at {tip[:10]} does not contain {known.oid[:10]}, which this clone verified",
-            next="git coord doctor --repair-ledger",
-            data={"commit": tip, "kept": known.oid},
-        )
+        raise BesideError(coord, tip)
     return walk(coord, known, commits)
+
+
+class BesideError(CoordError):
+    """A chain does not contain what this clone verified; from the remote it may be one that was restored."""
+
+    def __init__(self, coord: Coord, tip: Oid) -> None:
+        """Name both ends."""
+        super().__init__(
+            Kind.UNTRUSTED,
+            f"the ledger at {tip[:10]} does not contain {coord.known.oid[:10]}, which this clone verified",
+            next="git coord doctor --repair-ledger",
+            data={"commit": tip, "kept": coord.known.oid},
+        )
 
 
 def _beyond_a_gap(coord: Coord, known: Head, commits: list[Oid]) -> Walk:
@@ -161,7 +172,11 @@ def check_anchors(coord: Coord, done: Walk) -> None:
         raise CoordError(Kind.UNTRUSTED, f"the ledger begins at {root}, but .coord.toml pins {pinned_root}")
     if done.fault is not None:
         return  # what is anchored may lie beyond the bad commit, which is reported anyway
-    kept_from = kept_since(coord.store, done.commits)
+    # What was signed until the end of a hold may name what was lost; who was ahead has said since what that was.
+    kept_from = max(kept_since(coord.store, done.commits), hold_end(state) or 0)
+    chain_ids |= {
+        row.commit for p in done.placed.values() if isinstance(p.sealed.op, Replay) for row in p.sealed.op.lost
+    }
     for agent, head, at in coord_anchors(coord, done.head):
         if head not in chain_ids and head not in state.policy.void and at > kept_from:
             raise CoordError(
@@ -225,7 +240,23 @@ def candidates(coord: Coord, extra: Iterable[Sealed] = ()) -> list[Sealed]:
     distinct = {sealed.id: sealed for sealed in (*found, *extra) if sealed.id not in coord.given_up}
     me = coord.identity.agent if coord.identity else None
     mine = [sealed for sealed in distinct.values() if sealed.op.agent == me]
-    return [sealed for sealed in distinct.values() if sealed.op.agent != me] + without_blockers(coord, mine)
+    others = [sealed for sealed in distinct.values() if sealed.op.agent != me]
+    return _not_held_back(coord, others) + without_blockers(coord, mine)
+
+
+def _not_held_back(coord: Coord, others: list[Sealed]) -> list[Sealed]:
+    """Return what to place for others: not what a restored ledger would refuse now, nor anything after that.
+
+    It may have been granted in the part that was lost: who was ahead places it again, and a refusal is for ever.
+    """
+    state, now = coord.known.state, coord.clock.now()
+    if not is_on_hold(state, now):
+        return others
+    first: dict[Agent, int] = {}
+    for sealed in others:
+        if is_held_back(state, sealed.op, min(now, sealed.op.at)):
+            first[sealed.op.agent] = min(sealed.op.seq, first.get(sealed.op.agent, sealed.op.seq))
+    return [sealed for sealed in others if sealed.op.seq < first.get(sealed.op.agent, sealed.op.seq + 1)]
 
 
 def view(coord: Coord) -> tuple[State, frozenset[Nonce]]:

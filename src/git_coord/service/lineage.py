@@ -33,6 +33,11 @@ def lineage(store: Store, tip: Oid, since: Oid | None) -> list[Oid]:
     return commits
 
 
+def shared(ours: Sequence[Oid], theirs: Sequence[Oid]) -> int:
+    """Return how many commits two chains have in common from their root on."""
+    return next((i for i, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a != b), min(len(ours), len(theirs)))
+
+
 def begun_by(store: Store, commit: Oid) -> Epoch | None:
     """Return the epoch that this commit, one without a parent, begins; None for any other commit."""
     found, written = store.read([commit, f"{commit}:{EPOCH}"])

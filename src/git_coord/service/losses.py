@@ -16,7 +16,7 @@ from git_coord.domain.ids import Agent, Nonce, Oid
 from git_coord.domain.items import show_name
 from git_coord.domain.ledger import Refused
 from git_coord.domain.message import describe
-from git_coord.domain.statements import Cancel, Claim
+from git_coord.domain.statements import Cancel, Claim, Takeover
 from git_coord.lean import NamedTuple
 from git_coord.store import refnames
 from git_coord.store.refnames import Family
@@ -55,7 +55,7 @@ def note_losses(coord: Coord, placed: Mapping[OpId, Placed], head: Head) -> list
         settled += [placed[name] for name in found if name in placed and name not in coord.answering]
         losses = list(_losses(coord, found, placed, head))
         if losses:
-            _keep(coord, request.agent, losses)
+            keep_losses(coord, request.agent, losses)
     return settled
 
 
@@ -82,7 +82,7 @@ def _losses(coord: Coord, found: Mapping[OpId, Sealed], placed: Mapping[OpId, Pl
             why = f"another clone of {sealed.op.agent} has used its number"
             words = f"lost: a {sealed.op.KIND} of {sealed.op.agent} that was pending: {why}"
             line = f"{sealed.op.agent} cannot {sealed.op.KIND}: {why}"
-            names = _names(sealed)
+            names = names_of(sealed)
             yield Loss(sealed.op.agent, sealed.op.nonce, sealed.op.seq, head.oid, words, line, names, reason=why)
 
 
@@ -96,7 +96,7 @@ def _is_overtaken(sealed: Sealed, head: Head) -> bool:
 def _refused(placed: Placed, commit: Oid) -> Loss:
     op, outcome = placed.sealed.op, placed.outcome
     assert isinstance(outcome, Refused)
-    names, first = _names(placed.sealed), next(iter(outcome.conflicts), None)
+    names, first = names_of(placed.sealed), next(iter(outcome.conflicts), None)
     why, holder, token = outcome.reason.value, None, None
     if first is not None:
         does = "holds" if first.claim.token else "waits for"
@@ -107,14 +107,15 @@ def _refused(placed: Placed, commit: Oid) -> Loss:
     return Loss(op.agent, op.nonce, op.seq, commit, words, line, names, holder, token, outcome.reason.value)
 
 
-def _names(sealed: Sealed) -> str:
-    if not isinstance(sealed.op, Claim):
+def names_of(sealed: Sealed) -> str:
+    """Return the first of what a claim asks for, nothing for another operation."""
+    if not isinstance(sealed.op, Claim | Takeover):
         return ""
     names = ", ".join(show_name(item.kind, item.name) for item in sealed.op.items[:3])
     return names + ("" if len(sealed.op.items) <= 3 else f" and {len(sealed.op.items) - 3} more")
 
 
-def _keep(coord: Coord, agent: Agent, losses: Iterable[Loss]) -> None:
+def keep_losses(coord: Coord, agent: Agent, losses: Iterable[Loss]) -> None:
     """Append to what the agent is to be told; where that cannot be written it is said at once, to whoever is here."""
     losses = list(losses)
     try:

@@ -159,6 +159,7 @@ class PolicyChange:
     listed: tuple[Listed, ...] | None = None
     admins: tuple[KeyText, ...] | None = None
     max_lease: int | None = None
+    restore_hold: int | None = None
     takeover: str | None = None
     void: tuple[Oid, ...] | None = None
 
@@ -167,7 +168,7 @@ def set_policy(coord: Coord, change: PolicyChange) -> Policy:
     """Place a new policy, signed by a policy key; raises CoordError(LOST) when this key is none."""
     present = coord.known.state.policy
     signer = policy_signer(coord)
-    names = ("join", "listed", "admins", "max_lease", "takeover", "void")
+    names = ("join", "listed", "admins", "max_lease", "restore_hold", "takeover", "void")
     wanted: dict[str, Any] = {
         name: getattr(present, name) if getattr(change, name) is None else getattr(change, name) for name in names
     }

@@ -10,17 +10,21 @@ from git_coord.domain.text import escape_for_display
 from git_coord.lean import NamedTuple
 
 from .checkout import neighbours
+from .claiming import hold_error
 from .context import Coord
 from .members.read_only import read_only
 from .presence import Seen, roster
 from .query import Checked, Picture, check, picture
 from .sessions import elsewhere
 
-GO, WAIT, ASK = "go", "wait", "ask"
+GO, WAIT, ASK, UNKNOWN = "go", "wait", "ask", "unknown"
 
 
 class Reason(NamedTuple):
-    """Why not to go: "held", "blocked", "stale", "shared" (checkout), "session", "setup"; in words, and by whom."""
+    """Why not to go, in words, and by whom.
+
+    "held", "blocked", "stale", "restored" (on hold after that), "shared" (checkout), "session", "setup".
+    """
 
     kind: str
     text: str
@@ -44,28 +48,33 @@ def look_around(coord: Coord, items: Sequence[Item], changed: Sequence[Item]) ->
     """Decide from the local view.
 
     1. Held by who is alive: wait. 2. A lease that is over, a shared checkout, a session that is not the agent's current
-    one, nobody set up here: ask, because whatever a program did next could be wrong. 3. Else go.
+    one, nobody set up here: ask, because whatever a program did next could be wrong. 3. Unheld, but the ledger was
+    restored a moment ago: unknown. 4. Else go.
     """
     now, everybody = picture(coord), roster(coord)
     me = coord.actor
     asked = check(coord, items, now)
-    foreign = [found for found in check(coord, changed, now) if found.status not in ("free", "mine")]
+    foreign = [found for found in check(coord, changed, now) if found.status not in ("free", "mine", "unknown")]
     shared = neighbours(coord, everybody) if me is not None else []
     reasons = [reason for found in asked if (reason := _in_the_way(found, "")) is not None]
     reasons += [reason for found in foreign if (reason := _in_the_way(found, ", changed here,")) is not None]
     reasons += [Reason("shared", f"{seen.agent} is at work in this checkout too", seen.agent) for seen in shared]
     reasons += _session(coord)
+    if any(found.status == "unknown" for found in asked) and (held_back := hold_error(now.state, now.now)):
+        reasons.append(Reason("restored", held_back.message, held_back.data["restored_by"]))
     here = [seen for seen in everybody if seen.agent != me and seen.is_live]
     return Preflight(_decision(reasons), reasons, here, shared, asked, foreign, now)
 
 
 def _decision(reasons: Sequence[Reason]) -> str:
     kinds = {reason.kind for reason in reasons}
-    return WAIT if kinds & {"held", "blocked"} else ASK if kinds else GO
+    if kinds & {"held", "blocked"}:
+        return WAIT
+    return UNKNOWN if "restored" in kinds else ASK if kinds else GO
 
 
 def _in_the_way(found: Checked, remark: str) -> Reason | None:
-    if found.status in ("free", "mine"):
+    if found.status in ("free", "mine", "unknown"):
         return None
     name = escape_for_display(show_name(found.asked.kind, found.asked.name))
     holder = found.held.claim.holder if found.held is not None else None

@@ -10,6 +10,7 @@ from git_coord.domain.items import Item
 from git_coord.domain.lease import is_stale, is_unattended, lease_end
 from git_coord.domain.ledger import Conflict
 from git_coord.domain.obstacles import PROTECTED_SECONDS, blocks_on, in_the_way, overdue
+from git_coord.domain.restoring import is_on_hold
 from git_coord.domain.state import Block, LiveClaim, State, Waiter
 
 from .context import Coord
@@ -73,7 +74,7 @@ def picture(coord: Coord) -> Picture:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """One resource asked about: "free", "mine", "held", "stale" or "blocked"; with the item and claim that decide.
+    """One resource: "free", "mine", "held", "stale", "blocked", "unknown" (on hold); the item and claim that decide.
 
     `blocks` are those on a task or above it, which keep everybody from claiming it, whoever holds it now.
     """
@@ -89,7 +90,11 @@ def check(coord: Coord, items: Sequence[Item], seen: Picture | None = None) -> l
     """Say for each item who holds it; others' claims count before own ones, as they decide what one may do."""
     now = seen or picture(coord)
     me = coord.actor
-    return [_with_blocks(now.state, _checked(now, item, me)) for item in items]
+    found = [_with_blocks(now.state, _checked(now, item, me)) for item in items]
+    if not is_on_hold(now.state, now.now):
+        return found
+    # Who was ahead of a ledger that was restored may hold it, and has not said so yet.
+    return [replace(each, status="unknown") if each.status == "free" else each for each in found]
 
 
 def _with_blocks(state: State, found: Checked) -> Checked:

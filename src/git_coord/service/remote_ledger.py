@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from git_coord.domain.ids import Agent, Oid
+from git_coord.errors import CoordError, Kind
 from git_coord.store import refnames
-from git_coord.store.interface import ABSENT, PushStatus, RefUpdate, Remote
+from git_coord.store.interface import ABSENT, RefUpdate, Remote
 from git_coord.store.refnames import LEDGER, SEEN, Family, Ref
 
 from .context import Coord
 from .exchange.one_place import judge_place, remember_place
-from .exchange.refusal import host_refusal, refused_by_host
-from .ledger import advance, check_anchors, fetched_ledger, open_ledger, untrusted, verified
+from .ledger import BesideError, advance, check_anchors, fetched_ledger, open_ledger, untrusted, verified
 from .lineage import give_back, lineage
 from .superseded import note_superseded
 from .unread_marks import note_news
@@ -23,6 +23,8 @@ ROSTER_FAMILIES = (*SYNC_FAMILIES, Family.PRESENCE)
 """What commands fetch that show or judge presence."""
 SYNCED, SYNCED_PRESENCE = "synced", "synced.presence"
 """Files that hold when this clone last agreed with the remote, in seconds since the epoch."""
+ADOPT_TRIES = 5
+"""While the remote moves under a ledger that is put back; three are enough when only this clone is busy."""
 OWNED = (Family.REQUESTS, Family.PRESENCE, Family.POSTS, Family.NOTES)
 
 
@@ -76,19 +78,54 @@ def adopt_fetched(coord: Coord) -> None:
     """Take the fetched ledger as this clone's.
 
     1. The same: nothing. 2. Ahead: verified and adopted up to its end, or to its last good commit with an error.
-    3. Gone back or vanished: pushed forward again from what was verified, and said. 4. Diverged: CoordError(UNTRUSTED).
+    3. Gone back or vanished: put back from what was verified, which the ledger then says (`exchange/restore.py`).
+    4. Restored by others, without all that this clone has: taken over, with the rest placed again. Raises
+    CoordError(UNKNOWN) while the remote lacks what this clone knows, CoordError(UNTRUSTED) for what does not verify.
     """
-    for _ in range(3):
+    for _ in range(ADOPT_TRIES):
         tip = fetched_ledger(coord)
-        if coord.head is not None and tip == coord.head.oid:
+        if tip == (coord.head.oid if coord.head is not None else None):
             return
-        if coord.head is not None and (tip is None or _is_older(coord, tip)):
-            _push_forward(coord, tip)
-            return
-        if tip is None or _adopt(coord, tip):
+        try:
+            is_done = _take_over(coord, tip)
+        except CoordError as trouble:
+            if trouble.kind is Kind.UNKNOWN:
+                forget_synced(coord)
+            raise
+        if is_done:
             return
         # Another process of this clone was first. Going on from the present head notes what became of our operations.
         open_ledger(coord)
+    forget_synced(coord)
+    from .exchange.restore import lacking  # noqa: PLC0415 - hardly ever needed
+
+    raise lacking(coord, "and does not take it")
+
+
+def _take_over(coord: Coord, tip: Oid | None) -> bool:
+    """Bring this clone and a remote that has another ledger to one; False when somebody else was first."""
+    if coord.head is None or (tip is not None and not _is_older(coord, tip)):
+        assert tip is not None
+        try:
+            return _adopt(coord, tip)
+        except BesideError:
+            from .exchange.restore import merge  # noqa: PLC0415 - hardly ever needed
+
+            values = coord.store.refs(LEDGER, SEEN)
+            is_done = merge(coord, tip, values.get(LEDGER), values.get(SEEN))
+    else:
+        from .exchange.restore import put_back  # noqa: PLC0415 - hardly ever needed
+
+        is_done = put_back(coord, tip)
+    if not is_done:
+        remote_of(coord).fetch(LEDGER_FAMILIES)
+    return is_done
+
+
+def forget_synced(coord: Coord) -> None:
+    """Have the next read ask: what is here is not what the remote has, however young the picture."""
+    for name in (SYNCED, SYNCED_PRESENCE):
+        coord.files.remove(name)
 
 
 def _is_older(coord: Coord, tip: Oid) -> bool:
@@ -102,21 +139,11 @@ def _adopt(coord: Coord, tip: Oid) -> bool:
     moved = done.head is None or advance(coord, done, values.get(LEDGER, ABSENT), values.get(SEEN))
     if done.fault is not None:
         raise untrusted(done)
+    if moved and coord.known.state.restored is not None:
+        from .exchange.restored import tell_restored  # noqa: PLC0415 - hardly ever needed
+
+        tell_restored(coord, done.placed)
     return moved
-
-
-def _push_forward(coord: Coord, tip: Oid | None) -> None:
-    """Restore a ledger that the remote lost, from what this clone verified."""
-    update = RefUpdate(LEDGER, coord.known.oid, ABSENT if tip is None else tip)
-    result = remote_of(coord).push([update])[0]
-    name = remote_of(coord).name
-    what = f"{name} had lost the ledger" if tip is None else f"the ledger at {name} had gone back to {tip[:10]}"
-    if final := refused_by_host([result]):
-        raise host_refusal(coord, final)
-    if result.status is PushStatus.REJECTED:
-        coord.notice(f"{what}, and it refused ours: {result.reason}")
-        return
-    coord.notice(f"{what}; put forward again to {coord.known.oid[:10]}")
 
 
 def own_updates(coord: Coord, agents: Collection[Agent] | None = None) -> list[RefUpdate]:

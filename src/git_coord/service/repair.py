@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from git_coord.domain import chain
-from git_coord.domain.chain import Head, Sealed
+from git_coord.domain.chain import Sealed
 from git_coord.domain.ids import Oid
-from git_coord.domain.merkle import GitObject
 from git_coord.errors import CoordError, Kind
 from git_coord.store.interface import ABSENT, PushStatus, RefUpdate
 from git_coord.store.refnames import LEDGER, SEEN
 
 from .adopt import load_head, operations_of, walk
 from .context import Coord
-from .exchange.one_place import judge_place
+from .exchange.restore import Replaying, missing
 from .ledger import fetched_ledger, open_ledger
-from .lineage import is_continued_by, lineage
+from .lineage import is_continued_by, lineage, shared
 from .moving import move
-from .remote_ledger import LEDGER_FAMILIES, remote_of
+from .remote_ledger import LEDGER_FAMILIES, fetch_and_adopt, remote_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,8 @@ def repair(coord: Coord) -> Repaired | None:
     """Bring this clone and the remote back to one good ledger; None when there is nothing to repair.
 
     0. A live ref that somebody set to something bad goes back to the last good commit. 1. The remote's chain is
-    verified from its root; what follows its last good commit is dropped. 2. When that good part is a prefix of
+    verified from its root; what follows its last good commit is dropped. A chain that verifies was taken over by the
+    fetch. 2. When that good part is a prefix of
     ours, ours is kept whole. 3. Else our operations beyond the common part that it does not have are placed again on
     the remote's good end, as far as they can be. Raises CoordError(UNKNOWN) when the remote moves meanwhile or refuses,
     CoordError(UNTRUSTED) when it has another ledger, of another root.
@@ -47,8 +47,11 @@ def repair(coord: Coord) -> Repaired | None:
         raise CoordError(Kind.ERROR, "there is no ledger here to repair", next="git coord init")
     if coord.remote is None:
         return mended
-    remote_of(coord).fetch(LEDGER_FAMILIES)
-    judge_place(coord)
+    try:
+        fetch_and_adopt(coord, LEDGER_FAMILIES)
+    except CoordError as trouble:
+        if trouble.kind is not Kind.UNTRUSTED:
+            raise
     tip = fetched_ledger(coord)
     if tip is None or tip == coord.head.oid:
         return mended
@@ -56,19 +59,20 @@ def repair(coord: Coord) -> Repaired | None:
     ours = lineage(coord.store, coord.head.oid, None)
     good = walk(coord, None, theirs)
     wrong = good.fault.reason if good.fault else None if theirs else "what is there is no chain of commits"
-    common = _common(ours, good.commits)
+    common = shared(ours, good.commits)
     if good.commits and not common:
         raise _another(coord, tip)
     if good.fault is None and common == len(ours):
         return mended
     dropped = [oid for oid in theirs if oid not in good.commits]
     if common == len(good.commits):
-        return _settle(coord, tip, coord.head, _Replay((), (), ()), wrong, dropped)
-    mine = [sealed for sealed in operations_of(coord, ours[common:]) if sealed.id not in good.placed]
+        return _settle(coord, tip, Replaying(coord, coord.head), (), wrong, dropped)
+    rows = missing(coord, ours[common:], good.placed)
     assert good.head is not None
-    replay = _replay(coord, good.head, mine)
-    end = replay.head or good.head
-    return _settle(coord, tip, end, replay, wrong, [*dropped, *ours[common:]])
+    replay = Replaying(coord, good.head)
+    replay.place(rows, coord.signer if coord.identity else None)
+    mine = [sealed for _, found in rows for sealed in found]
+    return _settle(coord, tip, replay, mine, wrong, [*dropped, *ours[common:]])
 
 
 def _mend_here(coord: Coord) -> Repaired | None:
@@ -118,33 +122,11 @@ def _another(coord: Coord, tip: Oid) -> CoordError:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Replay:
-    placed: tuple[Sealed, ...]
-    lost: tuple[Sealed, ...]
-    objects: tuple[GitObject, ...]
-    head: Head | None = None
-
-
-def _common(ours: list[Oid], theirs: tuple[Oid, ...]) -> int:
-    return next((i for i, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a != b), min(len(ours), len(theirs)))
-
-
-def _replay(coord: Coord, head: Head, mine: list[Sealed]) -> _Replay:
-    placed: list[Sealed] = []
-    objects: list[GitObject] = []
-    end = head
-    while made := chain.extend(end, mine, coord.store.algorithm):
-        placed += [entry.sealed for entry in made.placed]
-        objects += made.objects
-        end = made.head
-    done = {sealed.id for sealed in placed}
-    lost = tuple(sealed for sealed in mine if sealed.id not in done)
-    return _Replay(tuple(placed), lost, tuple(objects), end)
-
-
-def _settle(coord: Coord, tip: Oid, end: Head, replay: _Replay, fault: str | None, dropped: list[Oid]) -> Repaired:
-    coord.store.write(replay.objects)
+def _settle(
+    coord: Coord, tip: Oid, replay: Replaying, mine: Sequence[Sealed], fault: str | None, dropped: list[Oid]
+) -> Repaired:
+    end = replay.head
+    coord.store.write([each for made in replay.made for each in made.objects])
     if end.oid != tip:
         result = remote_of(coord).push([RefUpdate(LEDGER, end.oid, tip)])[0]
         if result.status is PushStatus.REJECTED:
@@ -157,4 +139,5 @@ def _settle(coord: Coord, tip: Oid, end: Head, replay: _Replay, fault: str | Non
     updates = [RefUpdate(ref, end.oid, values.get(ref, ABSENT)) for ref in (LEDGER, SEEN)]
     coord.store.swap(updates, "repair")
     coord.head = load_head(coord.store, end.oid)
-    return Repaired(end.oid, fault, replay.placed, replay.lost, tuple(dropped))
+    lost = tuple(sealed for sealed in mine if sealed.id not in replay.placed)
+    return Repaired(end.oid, fault, tuple(entry.sealed for entry in replay.again), lost, tuple(dropped))

@@ -12,13 +12,22 @@ from collections.abc import Callable
 from git_coord.domain.granting import MAX_WAIT
 from git_coord.domain.ledger import Conflict, Queued
 from git_coord.domain.obstacles import blocking, in_the_way
-from git_coord.domain.state import LiveClaim, Waiter
+from git_coord.domain.state import LiveClaim, Restored, Waiter
 from git_coord.domain.statements import Cancel, Claim
 from git_coord.errors import CoordError, Kind
 from git_coord.lean import NamedTuple
 
 from .beat import note_beat
-from .claiming import ClaimGranted, ClaimRefused, Wanted, cancelled, check_ttl, claimed, submit_claim
+from .claiming import (
+    ClaimGranted,
+    ClaimRefused,
+    Wanted,
+    cancelled,
+    check_ttl,
+    claimed,
+    hold_error,
+    submit_claim,
+)
 from .claims import renew
 from .context import Coord
 from .ledger import open_ledger
@@ -103,6 +112,7 @@ class _Wait:
         self._due = now + self._jittered()
         self._is_silent = self._is_told = self._is_left = False
         self._poke_due = now
+        self._on_hold: Restored | None = None
 
     def run(self) -> ClaimGranted | WaitEnded:
         """Wait until it is over; with any error, and an interrupt, the claim is taken back."""
@@ -142,6 +152,9 @@ class _Wait:
                 self._is_told, self._conflicts = True, found
                 self._patience.tell(found, 1 + len({c.claim.holder for c in found if not c.claim.token}))
             return False
+        if held_back := hold_error(state, coord.clock.now()):
+            self._tell_once(held_back.message)
+            return False
         if coord.clock.monotonic() < self._poke_due or blocking(state, waiter.op):
             return False
         self._poke_due = coord.clock.monotonic() + LONGEST_PAUSE
@@ -149,6 +162,12 @@ class _Wait:
         if waiter.op.nonce in coord.known.state.waiting:
             submit(coord, lambda seq: operation(coord, Cancel, seq, op=coord.nonce()))
         return True
+
+    def _tell_once(self, words: str) -> None:
+        """Say why nobody is served, each time that begins."""
+        if self._on_hold != self._coord.known.state.restored:
+            self._on_hold = self._coord.known.state.restored
+            self._coord.notice(f"waiting in line: {words}")
 
     def _is_late(self) -> bool:
         assert self._op.wait_until is not None
