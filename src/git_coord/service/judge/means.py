@@ -15,7 +15,7 @@ from git_coord.service.context import Coord
 from git_coord.store.interface import Remote
 
 from .span import DEEPER
-from .underway import granted_later
+from .underway import Underway
 
 MAX_MERGES = 40_000
 """Merges of contents in one judgement: a hostile history costs seconds, and what is left unmerged is new work."""
@@ -31,14 +31,13 @@ class GitMeans:
         """Prepare; nothing is asked yet."""
         self._coord = coord
         self._merges = merges
-        self._chain = chain
         self._paths = paths
         self._fetches = fetches and coord.remote is not None
         self._left = MAX_MERGES
         self._made: dict[Oid, ThreeWay] = {}
         self._pasts: dict[Oid, dict[str, Past]] = {}
         self._merged: dict[Oid, dict[str, TreeEntry | None]] = {}
-        self._later: dict[tuple[Oid, str, str], bool] = {}
+        self._underway = Underway(coord, chain)
 
     def merge(self, asked: Sequence[ThreeWay]) -> Sequence[Oid | None]:
         """Return what git's own clean merge makes of blobs, None for a conflict."""
@@ -77,10 +76,7 @@ class GitMeans:
 
     def granted_later(self, receipt: Attested, path: str) -> bool:
         """Tell whether a claim of the path by the receipt's author was on its way then, and granted to it."""
-        key = receipt.entry.head, receipt.agent, path
-        if key not in self._later:
-            self._later[key] = granted_later(self._coord, self._chain(), receipt.entry.head, receipt.agent, path)
-        return self._later[key]
+        return self._underway.granted(receipt.entry.head, receipt.agent, path)
 
     def _merge_parents(self, commit: UserCommit) -> dict[str, TreeEntry | None]:
         paths = [delta.path for delta in commit.changes if delta.path in self._paths]
