@@ -11,6 +11,7 @@ from git_coord.domain.placing import fault
 from git_coord.errors import CoordError
 from git_coord.service.adopt import walk
 from git_coord.service.exchange.one_place import judge_place
+from git_coord.service.exchange.own_refs import copies
 from git_coord.service.ledger import fetched_ledger, open_ledger, verified
 from git_coord.service.lineage import lineage
 from git_coord.service.members.read_only import limits, read_only
@@ -87,6 +88,9 @@ def _refs(app: App) -> Iterator[Finding]:
     yield Finding("ok", f"{len(refs)} refs of ours")
     for ref in odd[:10]:
         yield Finding("note", f"{ref} fits no rule and is ignored", f"git update-ref -d {ref}")
+    for ref in sorted(copies(app.coord))[:10]:
+        text = f"{ref} is a copy of another agent's, left by a fetch by hand: it is neither read nor pushed"
+        yield Finding("note", text, f"git update-ref -d {ref}")
     for key, values in app.config.under("remote").items():
         for value in values:
             source = value.lstrip("+").partition(":")[2]

@@ -7,6 +7,7 @@ import os
 import shutil
 
 from git_coord.domain.ids import Agent
+from git_coord.service.exchange.own_refs import own_live
 from git_coord.service.sessions import git_dirs
 from git_coord.store import refnames
 from git_coord.store.interface import ABSENT, RefUpdate
@@ -39,7 +40,7 @@ def take_down(app: App) -> list[str]:
 
 def agents_here(app: App) -> list[Agent]:
     """Return the agents of this clone's worktrees: those with a request ref of their own, and the acting one."""
-    names = [refnames.parse(ref) for ref in app.coord.store.refs(refnames.prefix(refnames.Family.REQUESTS))]
+    names = [refnames.parse(ref) for ref in own_live(app.coord, refnames.prefix(refnames.Family.REQUESTS))]
     agents = [name.agent for name in names if name is not None and name.agent is not None]
     return sorted({*agents, *([app.coord.identity.agent] if app.coord.identity else [])})
 

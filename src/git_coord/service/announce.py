@@ -17,6 +17,7 @@ from git_coord.store.interface import ABSENT, RefUpdate
 from git_coord.store.refnames import Family
 
 from .context import Coord
+from .exchange.own_refs import own_live
 from .moving import move
 from .requests import flat_commit
 from .retry import attempts
@@ -43,7 +44,8 @@ def read_all(coord: Coord, family: Family, head: Head | None = None) -> dict[Age
 
 
 def _read(coord: Coord, family: Family, is_fetched: bool, head: Head) -> list[tuple[Agent, Announcement]]:
-    refs = coord.store.refs(refnames.prefix(family, fetched=is_fetched))
+    prefix = refnames.prefix(family, fetched=is_fetched)
+    refs = coord.store.refs(prefix) if is_fetched else own_live(coord, prefix)
     named = [(name.agent, oid) for ref, oid in sorted(refs.items()) if (name := refnames.parse(ref)) and name.agent]
     blobs = coord.store.read([f"{oid}:{FILES[family]}" for _, oid in named], RECORD_LIMIT) if named else []
     found = []

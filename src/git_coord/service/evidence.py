@@ -23,6 +23,7 @@ from git_coord.store.refnames import Family
 from .adopt import load_head, walk
 from .context import Coord
 from .exchange.lost_heads import stand_ins
+from .exchange.own_refs import own_live
 
 NOTE_LIMIT = 4 * Receipt.LIMIT
 """Bytes of a note, at most: a record and the words somebody put around it."""
@@ -127,7 +128,8 @@ def read_notes(coord: Coord) -> Notes:
     """Return what all notes refs of this clone list; trees are read level by level, whatever their fan-out."""
     tips: set[tuple[Agent, Oid]] = set()
     for is_fetched in (True, False):
-        refs = coord.store.refs(refnames.prefix(Family.NOTES, fetched=is_fetched))
+        prefix = refnames.prefix(Family.NOTES, fetched=is_fetched)
+        refs = coord.store.refs(prefix) if is_fetched else own_live(coord, prefix)
         tips |= {(name.agent, oid) for ref, oid in refs.items() if (name := refnames.parse(ref)) and name.agent}
     return Notes(coord, set(_rows(coord, sorted(tips))))
 

@@ -70,8 +70,14 @@ def _follow(coord: Coord, head: Head, seen: Oid) -> None:
 
 def _heal(coord: Coord, live: Oid | None, seen: Oid) -> None:
     if live is not None and live not in lineage(coord.store, seen, None):
-        _take(coord, live, live, seen)
-        return
+        try:
+            _take(coord, live, live, seen)
+        except BesideError:
+            # A fetch by hand may have put a restored ledger here, which branches off: the remote is asked for that.
+            if coord.remote is None or not shared(*(lineage(coord.store, tip, None) for tip in (live, seen))):
+                raise
+        else:
+            return
     moved = coord.store.swap([RefUpdate(LEDGER, seen, ABSENT if live is None else live)], "restore")
     if moved is Swap.MOVED:
         what = "had vanished" if live is None else f"had gone back to {live[:10]}"
@@ -141,6 +147,10 @@ def advance(coord: Coord, done: Walk, live: Oid | Absent, seen: Oid | None) -> b
     coord.head = done.head
     coord.note_placed(done.placed, ours)
     note_landings(coord, done.placed)
+    if done.head.state.restored is not None and coord.remote is not None:
+        from .exchange.restored import tell_restored  # noqa: PLC0415 - hardly ever needed
+
+        tell_restored(coord, done.placed)
     return True
 
 

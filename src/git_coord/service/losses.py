@@ -22,6 +22,7 @@ from git_coord.store import refnames
 from git_coord.store.refnames import Family
 
 from .context import Coord
+from .exchange.own_refs import own_live
 from .requests import Request, read_requests
 
 FOLDER = "lost"
@@ -61,7 +62,7 @@ def note_losses(coord: Coord, placed: Mapping[OpId, Placed], head: Head) -> list
 
 def _waited(coord: Coord, placed: Mapping[OpId, Placed]) -> list[Request]:
     """Return this clone's requests of agents of which something was placed that this command has not submitted."""
-    refs = coord.store.refs(refnames.prefix(Family.REQUESTS))
+    refs = own_live(coord, refnames.prefix(Family.REQUESTS))
     here = {name.agent for ref in refs if (name := refnames.parse(ref))}
     concerned = here & {agent for agent, nonce in placed if (agent, nonce) not in coord.answering}
     if not concerned:

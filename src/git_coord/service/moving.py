@@ -9,6 +9,7 @@ from git_coord.errors import CoordError, Kind
 from git_coord.store.interface import RefUpdate, Swap
 
 from .context import Coord
+from .exchange.own_refs import note_own
 from .recent import remember
 
 TRIES = 3
@@ -24,6 +25,7 @@ def move(
     Raises CoordError(ERROR) when a lock stays (somebody was killed while holding it: that is never "held by another"),
     or when the objects vanish as fast as they are written.
     """
+    note_own(coord, updates)
     pruned: CoordError | None = None
     for _ in range(TRIES):
         if not are_stored:

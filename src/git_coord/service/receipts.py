@@ -28,6 +28,7 @@ from git_coord.store.refnames import Family
 from .commits import UserHistory
 from .context import Coord
 from .evidence import NOTE_LIMIT, open_receipt, tree_files
+from .exchange.own_refs import note_own
 from .exchange.parts import push
 from .ledger import open_ledger
 from .receipt_entries import entries_of
@@ -145,6 +146,7 @@ def append(coord: Coord, entries: Sequence[ReceiptEntry], contents: Collection[O
         is_ahead = not fresh and not has_new and len(base.parents) == 1 and base.is_whole
         commit, objects = (base.parents[0], []) if is_ahead else _notes_commit(coord, base, fresh)
         coord.store.write(objects)
+        note_own(coord, [RefUpdate(ref, commit, ABSENT)])
         moved = coord.store.swap([RefUpdate(ref, commit, base.live or ABSENT)], "receipts")
         if moved is Swap.MOVED:
             return len(fresh)

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from git_coord.domain.ids import Agent, Oid
+from git_coord.domain.statements import RECORD_LIMIT
 from git_coord.errors import CoordError, Kind
 from git_coord.store import refnames
 from git_coord.store.interface import ABSENT, RefUpdate, Remote
 from git_coord.store.refnames import LEDGER, SEEN, Family, Ref
 
+from .announce import FILES, KINDS, believed
 from .context import Coord
 from .exchange.one_place import judge_place, remember_place
+from .exchange.own_refs import own_live
 from .ledger import BesideError, advance, check_anchors, fetched_ledger, open_ledger, untrusted, verified
 from .lineage import give_back, lineage
 from .superseded import note_superseded
@@ -139,22 +142,29 @@ def _adopt(coord: Coord, tip: Oid) -> bool:
     moved = done.head is None or advance(coord, done, values.get(LEDGER, ABSENT), values.get(SEEN))
     if done.fault is not None:
         raise untrusted(done)
-    if moved and coord.known.state.restored is not None:
-        from .exchange.restored import tell_restored  # noqa: PLC0415 - hardly ever needed
-
-        tell_restored(coord, done.placed)
     return moved
+
+
+def _is_outdated(coord: Coord, agent: Agent, family: Family, live: Oid, there: Oid) -> bool:
+    """Tell whether another clone of an agent has said something newer; what the acting one says is above both."""
+    if family not in REPLACED or coord.head is None or (coord.identity and agent == coord.identity.agent):
+        return False
+    rows = coord.store.read([f"{oid}:{FILES[family]}" for oid in (live, there)], RECORD_LIMIT)
+    records = [believed(coord, coord.head, agent, row.data, KINDS[family]) if row else None for row in rows]
+    return records[1] is not None and (records[0] is None or records[0].seq < records[1].seq)
 
 
 def own_updates(coord: Coord, agents: Collection[Agent] | None = None) -> list[RefUpdate]:
     """Return what is to be pushed of this clone's own refs: each live value against the fetched one."""
     updates = []
     for family in OWNED:
-        live = coord.store.refs(refnames.prefix(family))
+        live = own_live(coord, refnames.prefix(family))
         there = coord.store.refs(refnames.prefix(family, fetched=True))
         for ref, value in sorted(live.items()):
             name = refnames.parse(ref)
             old = there.get(refnames.fetched(ref))
             if name and name.agent and old != value and (agents is None or name.agent in agents):
+                if old is not None and _is_outdated(coord, name.agent, family, value, old):
+                    continue
                 updates.append(RefUpdate(Ref(ref), value, ABSENT if old is None else old))
     return updates

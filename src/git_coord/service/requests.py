@@ -19,6 +19,7 @@ from git_coord.store.interface import ABSENT, RefUpdate
 from git_coord.store.refnames import Family, Ref
 
 from .context import Coord
+from .exchange.own_refs import own_live
 from .moving import move
 from .recent import restore
 from .records import opened_blobs, seal_operation
@@ -46,7 +47,8 @@ class Request(NamedTuple):
 def read_requests(coord: Coord, *, fetched: bool, only: Agent | None = None) -> list[Request]:
     """Return this clone's own request refs, or the fetched ones; of one agent, or all in two object reads."""
     prefix = refnames.prefix(Family.REQUESTS, fetched=fetched)
-    values = coord.store.refs(prefix + only if only else prefix)
+    below = prefix + only if only else prefix
+    values = coord.store.refs(below) if fetched else own_live(coord, below)
     if not values:
         return []
     named = [(ref, name.agent, value) for ref, value in sorted(values.items()) if (name := refnames.parse(ref))]

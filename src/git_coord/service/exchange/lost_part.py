@@ -14,8 +14,8 @@ from git_coord.domain.statements import Checkpoint, Claim, Replay, Restore, Take
 from git_coord.service.adopt import Walk
 from git_coord.service.context import Coord
 from git_coord.service.losses import Loss, keep_losses, names_of
-from git_coord.store import refnames
-from git_coord.store.refnames import Family
+
+from .own_refs import own_agents
 
 HARMLESS = frozenset((Refusal.NOT_HELD, Refusal.ITEMS, Refusal.SETTLING, Refusal.NOT_BLOCKED, Refusal.SESSION))
 """Refusals of what gives something back, or renews it: whoever had it hears that it is gone."""
@@ -34,9 +34,7 @@ def note_lost_part(coord: Coord, here: Walk, placed: Mapping[OpId, Placed], end:
 
 
 def _agents(coord: Coord) -> set[str]:
-    refs = coord.store.refs(refnames.prefix(Family.REQUESTS))
-    here = {str(name.agent) for ref in refs if (name := refnames.parse(ref))}
-    return here | ({str(coord.me.agent)} if coord.identity else set())
+    return {str(agent) for agent in own_agents(coord)}
 
 
 def _losses(before: Placed, after: Placed | None, old: State, end: Head) -> Iterator[Loss]:
