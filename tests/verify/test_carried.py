@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 
 import pytest
 from tests.helpers import Repo
 from tests.verify.stage import Stage, kinds, push, succeed
 
+GIT = shutil.which("git")
 LINES = "".join(f"{n}\n" for n in range(1, 21))
 
 
@@ -388,3 +390,28 @@ def test_what_cannot_be_fetched_is_no_excuse(desk: Stage) -> None:
     ci.git("config", "protocol.version", "0")
     done = ci.coord("verify")
     assert (done.code, squashed[:7] in done.out, "not to be had" in done.err) == (3, True, True), done
+
+
+def test_a_git_that_knows_no_such_merges_finds_exact_copies_only(desk: Stage) -> None:
+    worked(desk, edited(1))
+    exact = desk.squash("topic")
+    desk.hub.git("update-ref", "refs/heads/exact", exact)
+    desk.hub.git("update-ref", "refs/heads/main", f"{exact}^")
+    main_moves(desk, edited(20, by="main"))
+    merged = desk.squash("topic")
+    old = desk.alpha.write("../old/git", f'#!/bin/sh\ncase " $* " in *" merge-tree "*) exit 129 ;; esac\n{GIT} "$@"\n')
+    old.chmod(0o755)
+    # Not `git coord`: git puts its own folder first on PATH for that.
+    beta = desk.beta.with_env(PATH=f"{old.parent}:{desk.beta.env['PATH']}")
+    beta.git("fetch", "-q")
+    copied, moved = (beta.run("git-coord", "verify", f"{oid}^..{oid}") for oid in (exact, merged))
+    assert (copied.code, copied.err) == (0, "")
+    assert (
+        moved.code,
+        moved.out.splitlines()[1].startswith(f"  {merged[:7]}  a.txt   held by beta #2 "),
+        moved.err,
+    ) == (
+        3,
+        True,
+        "",
+    )

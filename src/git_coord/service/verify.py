@@ -90,7 +90,8 @@ def judged(
     head = coord.known
     chain = cache(lambda: lineage(coord.store, head.oid, None))
     own = {commit.oid for commit in commits}
-    named = [signed for found in notes.naming(own).values() for signed in found]
+    # One receipt names many commits: each is looked at once.
+    named = {id(signed): signed for found in notes.naming(own).values() for signed in found}.values()
     evidence = Evidence(head.state, attested(coord, named, chain, own), rules=_rules(coord, team))
     found = judge(commits, evidence)
     if not found:
