@@ -115,6 +115,71 @@ def test_under_a_listed_policy_only_the_keys_of_the_file_join(person: Path, env:
     assert repo.coord_json("policy", "--open")["listed"] == []
 
 
+def test_the_file_of_listed_keys_means_what_it_means_to_ssh_keygen(person: Path, env: dict[str, str]) -> None:
+    repo = _ledger_of(person, env)
+    keys = {name: _key(Repo(person.parent, env), name) for name in ("one", "two", "three", "four")}
+    text = {name: path.with_suffix(".pub").read_text() for name, path in keys.items()}
+    signers = person.parent / "signers"
+    signers.write_text(
+        f"*,!mallory {text['one']}"
+        f'team-* namespaces="git*" {text["two"]}'
+        f'* namespaces="file" {text["three"]}'
+        f'gamma valid-before="20200101Z" {text["four"]}'
+        f"ada@example.com {text['four']}"
+        f"team cert-authority {text['four']}"
+    )
+    said = repo.coord("policy", "--listed", str(signers))
+    assert (said.code, [said.err.count(f"signers:{n}: ") for n in range(1, 7)]) == (0, [0, 0, 1, 1, 1, 1])
+    names = [row.split()[-1] for row in said.out.splitlines()[1:3]]
+    assert names == ["*,!mallory", "team-*"]
+    joins = [("one", "mallory", 4), ("two", "delta", 4), ("three", "x", 4), ("one", "gamma", 0), ("two", "team-a", 0)]
+    for number, (key, name, code) in enumerate(joins):
+        place = repo.worktree(f"w{number}")
+        place.git("config", "extensions.worktreeConfig", "true")
+        place.git("config", "--worktree", "coord.key", str(keys[key]))
+        assert place.coord("init", "--agent", name).code == code, (key, name)
+
+
+def test_an_end_in_the_future_is_refused_with_the_line_since_no_policy_could_keep_it(
+    person: Path, env: dict[str, str]
+) -> None:
+    repo = _ledger_of(person, env)
+    public = Path(f"{person}.pub").read_text()
+    signers = person.parent / "signers"
+    signers.write_text(f'# ours\ngamma valid-before="20990101Z" {public}')
+    answer = repo.coord_json("policy", "--listed", str(signers), code=2)
+    assert answer["message"].startswith(f"{signers}:2: a policy keeps no end of a key")
+    assert repo.coord_json("policy")["join"] == "open"
+
+
+def test_who_is_refused_prints_a_line_that_a_maintainer_admits_with_one_command(
+    person: Path, env: dict[str, str]
+) -> None:
+    repo = _ledger_of(person, env)
+    signers = person.parent / "signers"
+    signers.write_text(f"alpha {Path(f'{person}.pub').read_text()}")
+    repo.coord_json("policy", "--listed", str(signers))
+    beta = repo.worktree("beta")
+    refused = beta.coord_json("init", "--agent", "beta", code=4)
+    assert refused["next"] == "git coord whoami --signer"
+    assert "the policy does not list its key" in refused["message"]
+    line = beta.coord("whoami", "--signer").out.rstrip("\n")
+    assert line.startswith('beta namespaces="git-coord" ssh-ed25519 AAAA')
+    assert beta.coord_json("whoami", "--signer")["signer"] == line
+    repo.coord_json("policy", "--allow", line)
+    assert beta.coord("init").code == 0
+    assert [one["agent"] for one in repo.coord_json("policy")["listed"]] == ["alpha", "beta"]
+    assert [one["agent"] for one in repo.coord_json("policy", "--disallow", "beta")["listed"]] == ["alpha"]
+    gamma = _key(Repo(person.parent, env), "gamma").with_suffix(".pub")
+    needs = repo.coord_json("policy", "--allow", str(gamma), code=2)
+    assert needs["next"] == f"git coord policy --allow {gamma} --as NAME"
+    assert len(repo.coord_json("policy", "--allow", str(gamma), "--as", "team-*")["listed"]) == 2
+    assert len(repo.coord_json("policy", "--disallow", str(gamma))["listed"]) == 1
+    assert repo.coord_json("policy", "--disallow", str(gamma), code=2)["message"] == f"{gamma} is not listed"
+    repo.coord_json("policy", "--open")
+    assert repo.coord_json("policy", "--allow", line, code=2)["next"] == "git coord policy --listed FILE"
+
+
 def test_policy_keys_and_limits_can_be_changed(person: Path, env: dict[str, str]) -> None:
     repo = _ledger_of(person, env)
     changed = repo.coord_json("policy", "--add-admin", f"{person}.pub", "--max-lease", "1h", "--takeover", "never")

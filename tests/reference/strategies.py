@@ -46,6 +46,7 @@ def lists(entries: st.SearchStrategy[Any], low: int = 0, key: Any = str) -> st.S
     return st.lists(entries, min_size=low, max_size=3, unique_by=key)
 
 
+admitted = st.none() | agents | st.sampled_from(["team-*", "*,!mallory", "?"])
 intents = st.sampled_from(["read", "edit"])
 items = st.one_of(
     members(path=paths.filter(lambda name: name != "."), intent=intents, blob=hashes),
@@ -85,7 +86,7 @@ bodies: dict[str, dict[str, st.SearchStrategy[Any]]] = {
         "admins": lists(keys, 1),
         "fold": st.sampled_from(["none", "case+nfc"]),
         "join": st.sampled_from(["open", "listed"]),
-        "listed": st.lists(members(agent=st.none() | agents, key=keys), max_size=3),
+        "listed": st.lists(members(agent=admitted, key=keys), max_size=3),
         "max_lease": seconds,
         "restore_hold": st.integers(0, 366 * 86400),
         "skew": st.integers(0, 3600),

@@ -10,8 +10,13 @@ from pydantic import AfterValidator, Field, model_validator
 from .values import Agent, Count, Encoded, Exact, Hash, Key, Line, Name, Nonce, Short, Time, no_repetition, require
 
 
+def _patterns(text: str) -> str:
+    require(re.fullmatch(r"[!#-~]{1,500}", text) is not None)
+    return text
+
+
 class Listed(Exact):
-    agent: Agent | None
+    agent: Annotated[str, AfterValidator(_patterns)] | None
     key: Key
 
 

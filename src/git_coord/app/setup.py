@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from git_coord.crypto.keys import Signer, generate_key, load_public_key
-from git_coord.crypto.sshsig import NAMESPACE, parse_public_key
-from git_coord.crypto.trust import load_allowed_signers
+from git_coord.crypto.sshsig import parse_public_key
 from git_coord.domain.ids import Agent, KeyText
 from git_coord.errors import CoordError, Kind
 from git_coord.guard import whose
 from git_coord.service.ledger import open_ledger
 from git_coord.service.members.read_only import ReadOnly, read_only, require_writable
 from git_coord.service.membership import Birth, Founding, found_or_adopt, join, rejoin
+from git_coord.service.operations import SIGNER
 from git_coord.service.presence import Wish, set_presence
 from git_coord.service.remote_ledger import LEDGER_FAMILIES, fetch_and_adopt
 from git_coord.service.sessions import REJOIN
@@ -73,7 +73,7 @@ def set_up(app: App, wanted: str | None, policy_key: str | None, *, hands_over: 
         try:
             done = _become(app, name, policy_key, leaver, had=had)
         except CoordError as trouble:
-            if not is_suggested or trouble.kind is not Kind.LOST or _is_own(app, name):
+            if not is_suggested or trouble.kind is not Kind.LOST or trouble.next == SIGNER or _is_own(app, name):
                 raise
             name = suggestion(app)  # somebody else was first with that one
             continue
@@ -93,7 +93,7 @@ def _become(app: App, name: str, policy_key: str | None, leaver: Agent | None, *
     try:
         joined = join_or_look(app, may_look=leaver is None)
     except CoordError as trouble:
-        if trouble.kind is Kind.UNKNOWN or (trouble.next == REJOIN and _is_own(app, name)):
+        if trouble.kind is Kind.UNKNOWN or trouble.next == SIGNER or (trouble.next == REJOIN and _is_own(app, name)):
             _remember_name(app, name)
         elif is_new:
             _drop_key(app, repo, name)
@@ -256,17 +256,3 @@ def fingerprint_of(key: KeyText) -> str:
 def public_key(path: str) -> KeyText:
     """Return the key of a `.pub` or private key file; raises CoordError(ERROR) when it cannot be read."""
     return load_public_key(Path(os.path.expanduser(path)))
-
-
-def allowed_keys(path: str, now: int) -> list[tuple[tuple[str, ...], KeyText]]:
-    """Return principals and key of each entry of an allowed-signers file that may sign for us now.
-
-    Raises CoordError(UNTRUSTED) for a file that cannot be read: trust fails closed.
-    """
-    return [
-        (entry.principals, entry.key)
-        for entry in load_allowed_signers(Path(path)).keys
-        if (entry.namespaces is None or NAMESPACE in entry.namespaces)
-        and (entry.valid_after is None or entry.valid_after <= now)
-        and (entry.valid_before is None or now < entry.valid_before)
-    ]

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from git_coord.domain.ids import Agent, KeyText, Oid, is_agent, is_oid
+from git_coord.app import App
+from git_coord.domain.ids import KeyText, Oid, is_oid
 from git_coord.domain.statements import Listed, Policy
 from git_coord.errors import CoordError, Kind
 from git_coord.service.ledger import open_ledger
@@ -18,6 +19,9 @@ from . import options
 @click.command("policy", context_settings=options.HELP)
 @click.option("--open", "join", flag_value="open", help="Any key may join under a name nobody has.")
 @click.option("--listed", "listed", metavar="FILE", help="Only keys of this allowed-signers file may join.")
+@click.option("--allow", "allowed", metavar="KEY", help="One more: KEY.pub with --as, or the line of whoami --signer.")
+@click.option("--disallow", "disallowed", metavar="KEY", help="Take one out: KEY.pub, SHA256:…, or an agent's name.")
+@click.option("--as", "name", metavar="NAME", help="The name that the key may join under, or patterns: 'team-*'.")
 @click.option("--add-admin", "added", multiple=True, metavar="KEY.pub", help="A key that may break and change policy.")
 @click.option("--remove-admin", "removed", multiple=True, metavar="KEY.pub", help="Take such a key out.")
 @click.option("--max-lease", callback=options.duration, metavar="DUR", help="The longest lease that is granted.")
@@ -33,6 +37,9 @@ from . import options
 def command(
     join: str | None,
     listed: str | None,
+    allowed: str | None,
+    disallowed: str | None,
+    name: str | None,
     added: tuple[str, ...],
     removed: tuple[str, ...],
     max_lease: int | None,
@@ -51,7 +58,7 @@ def command(
     present = app.coord.known.state.policy
     change = PolicyChange(
         join="listed" if listed else join,
-        listed=_listed(listed, app.coord.clock.now()) if listed else () if join == "open" else None,
+        listed=() if join == "open" else _listed(app, present, listed, allowed, disallowed, name),
         admins=_admins(present, added, removed),
         max_lease=max_lease,
         restore_hold=restore_hold,
@@ -68,16 +75,25 @@ def command(
     return 0
 
 
-def _listed(path: str, now: int) -> tuple[Listed, ...]:
-    from git_coord.app.setup import allowed_keys
+def _listed(
+    app: App, present: Policy, file: str | None, allowed: str | None, disallowed: str | None, name: str | None
+) -> tuple[Listed, ...] | None:
+    """Return whom the policy is to list; a line of the file that counts for nothing is said."""
+    from git_coord.app.signers import allow, disallow, listed_in
 
-    found = []
-    for principals, key in allowed_keys(path, now):
-        names: list[Agent | None] = [Agent(name) for name in principals if is_agent(name)]
-        found += [Listed(name, key) for name in (names if "*" not in principals else [None])]
-    if not found:
-        raise CoordError(Kind.USAGE, f"{path} lists no key under an agent's name or *")
-    return tuple(dict.fromkeys(found))
+    if file is None and allowed is None and disallowed is None:
+        return None
+    if file is None and present.join == "open":
+        text = "anybody may join: the policy lists nobody yet"
+        raise CoordError(Kind.USAGE, text, next="git coord policy --listed FILE")
+    found, now = present.listed, app.coord.clock.now()
+    if file is not None:
+        found, passed = listed_in(file, now)
+        for sentence in passed:
+            app.coord.notice(sentence)
+    if allowed is not None:
+        found = allow(found, allowed, name, now)
+    return found if disallowed is None else disallow(found, disallowed, name)
 
 
 def _admins(present: Policy, added: tuple[str, ...], removed: tuple[str, ...]) -> tuple[KeyText, ...] | None:
@@ -114,6 +130,13 @@ def _object(policy: Policy) -> dict[str, Any]:
     }
 
 
+def _listed_lines(policy: Policy) -> list[str]:
+    from git_coord.app.setup import fingerprint_of
+
+    rows = [f"{fingerprint_of(one.key)}  {one.agent or 'any name'}" for one in policy.listed]
+    return [f"{'listed' if at == 0 else '':10} {row}" for at, row in enumerate(rows)]
+
+
 def _lines(policy: Policy) -> list[str]:
     from git_coord.app.setup import fingerprint_of
     from git_coord.domain.durations import show_age
@@ -121,6 +144,7 @@ def _lines(policy: Policy) -> list[str]:
     listed = f" ({len(policy.listed)} keys)" if policy.join == "listed" else ""
     return [
         f"join       {policy.join}{listed}",
+        *_listed_lines(policy),
         *(f"{'policy key' if i == 0 else '':10} {fingerprint_of(key)}" for i, key in enumerate(policy.admins)),
         f"max lease  {show_age(policy.max_lease)}",
         f"takeover   {policy.takeover}",

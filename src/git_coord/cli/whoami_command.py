@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import click
 
-from git_coord.app import key_path
+from git_coord.app import App, key_path
 from git_coord.service.ledger import open_ledger
 from git_coord.service.operations import free_name
 from git_coord.service.sessions import elsewhere, step
 
 from . import options
+from .output import Output
 
 
 @click.command("whoami", context_settings=options.HELP)
+@click.option("--signer", "is_signer", is_flag=True, help="Print the line that lets a maintainer admit this key.")
 @options.common
-def command(as_json: bool, agent: str | None) -> int:
-    """Show who acts here, with which key, in which ledger."""
+def command(is_signer: bool, as_json: bool, agent: str | None) -> int:
+    """Show who acts here, with which key, in which ledger.
+
+    With --signer only the line of an allowed-signers file, for a maintainer: git coord policy --allow 'LINE'.
+    """
     app, output = options.means(as_json, agent)
     open_ledger(app.coord)
+    if is_signer:
+        return _signer(app, output)
     me, head = app.coord.me, app.coord.known
     member = head.state.agents.get(me.agent)
     from git_coord.app.setup import fingerprint_of
@@ -48,4 +55,15 @@ def command(as_json: bool, agent: str | None) -> int:
             *where,
         ]
     )
+    return 0
+
+
+def _signer(app: App, output: Output) -> int:
+    from git_coord.app.signers import signer_line
+
+    agent, key = app.coord.me.agent, app.coord.own_signer.key
+    if output.is_json:
+        output.object({"agent": agent, "key": key, "signer": signer_line(agent, key)})
+    else:
+        output.lines([signer_line(agent, key)])
     return 0

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from ..domain.ids import Agent, KeyText
+from ..domain.ids import Agent, KeyText, matches
 from ..errors import CoordError, Kind
 from ._files import read_small_file
 from .sshsig import PublicKey, parse_public_line
@@ -37,6 +37,22 @@ class TrustedKey:
     namespaces: tuple[str, ...] | None = None
     valid_after: int | None = None
     valid_before: int | None = None
+    line: int = field(default=0, compare=False)
+    """Where it stands in its file."""
+
+    def permits(self, agent: Agent, at: int, namespace: str) -> bool:
+        """Tell whether it lets the agent sign at that time, in that namespace."""
+        return matches(self.principals, agent) and self.serves(namespace) and self.is_valid(at)
+
+    def serves(self, namespace: str) -> bool:
+        """Tell whether it is for this namespace."""
+        return self.namespaces is None or matches(self.namespaces, namespace)
+
+    def is_valid(self, at: int) -> bool:
+        """Tell whether it counts at that time."""
+        return (self.valid_after is None or at >= self.valid_after) and (
+            self.valid_before is None or at <= self.valid_before
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,22 +87,13 @@ def parse_allowed_signers(data: bytes, name: str) -> AllowedSigners:
         if entry is None:
             skipped.append(f"{name}:{number}: certificates are not supported, line skipped")
         else:
-            keys.append(entry)
+            keys.append(replace(entry, line=number))
     return AllowedSigners(tuple(keys), tuple(skipped))
 
 
 def allowed(entries: Iterable[TrustedKey], agent: Agent, key: KeyText, at: int, namespace: str) -> bool:
     """Tell whether one of the entries lets the agent sign with the key, at that time, in that namespace."""
-    return any(entry.key == key and _permits(entry, agent, at, namespace) for entry in entries)
-
-
-def _permits(entry: TrustedKey, agent: Agent, at: int, namespace: str) -> bool:
-    return (
-        _matches(entry.principals, agent)
-        and (entry.namespaces is None or _matches(entry.namespaces, namespace))
-        and (entry.valid_after is None or at >= entry.valid_after)
-        and (entry.valid_before is None or at <= entry.valid_before)
-    )
+    return any(entry.key == key and entry.permits(agent, at, namespace) for entry in entries)
 
 
 def _parse_line(line: str) -> TrustedKey | None:
@@ -154,30 +161,6 @@ def _parse_time(text: str | None) -> int | None:
 
 def _not_a_time(text: str) -> CoordError:
     return _malformed(f"{text!a} is not a time of the form YYYYMMDDHHMMSSZ")
-
-
-def _matches(patterns: tuple[str, ...], text: str) -> bool:
-    """Match an OpenSSH pattern list: some pattern fits, and no pattern behind a `!` does."""
-    if any(pattern.startswith("!") and _fits(pattern[1:], text) for pattern in patterns):
-        return False
-    return any(_fits(pattern, text) for pattern in patterns if not pattern.startswith("!"))
-
-
-def _fits(pattern: str, text: str) -> bool:
-    """Match `*` and `?`, going back only to the last star: never slow, whatever the pattern."""
-    at = here = 0
-    star, mark = -1, 0
-    while here < len(text):
-        if at < len(pattern) and pattern[at] == "*":
-            star, mark, at = at, here, at + 1
-        elif at < len(pattern) and pattern[at] in ("?", text[here]):
-            at, here = at + 1, here + 1
-        elif star >= 0:
-            mark += 1
-            at, here = star + 1, mark
-        else:
-            return False
-    return not pattern[at:].strip("*")
 
 
 def _malformed(message: str) -> CoordError:

@@ -171,6 +171,7 @@ def _decode_path(value: Any) -> str:
 
 
 agent = text(ids.is_agent, "an agent name")
+patterns = text(ids.is_pattern_list, "names or patterns joined by commas")
 nonce = text(ids.is_nonce, "32 hex digits")
 oid = text(ids.is_oid, "an object id")
 session = text(ids.is_session, "a session name")

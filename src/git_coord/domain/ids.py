@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NewType
 
 Agent = NewType("Agent", str)
@@ -48,3 +49,35 @@ def is_session(text: str) -> bool:
 def is_uuid(text: str) -> bool:
     """Tell whether the text is a lower-case UUID."""
     return bool(_UUID.fullmatch(text))
+
+
+_PATTERNS = re.compile(r"[!#-~]{1,500}")
+
+
+def is_pattern_list(text: str) -> bool:
+    """Tell whether the text can say under which names a key may join: OpenSSH patterns joined by commas."""
+    return bool(_PATTERNS.fullmatch(text))
+
+
+def matches(patterns: Sequence[str], text: str) -> bool:
+    """Match an OpenSSH pattern list: some pattern fits, and no pattern behind a `!` does."""
+    if any(pattern.startswith("!") and _fits(pattern[1:], text) for pattern in patterns):
+        return False
+    return any(_fits(pattern, text) for pattern in patterns if not pattern.startswith("!"))
+
+
+def _fits(pattern: str, text: str) -> bool:
+    """Match `*` and `?`, going back only to the last star: never slow, whatever the pattern."""
+    at = here = 0
+    star, mark = -1, 0
+    while here < len(text):
+        if at < len(pattern) and pattern[at] == "*":
+            star, mark, at = at, here, at + 1
+        elif at < len(pattern) and pattern[at] in ("?", text[here]):
+            at, here = at + 1, here + 1
+        elif star >= 0:
+            mark += 1
+            at, here = star + 1, mark
+        else:
+            return False
+    return not pattern[at:].strip("*")

@@ -25,7 +25,7 @@ class Policy(Operation):
         "admins": unique(many(fields.key, 1, 64)),
         "fold": fields.one_of("none", "case+nfc"),
         "join": fields.one_of("open", "listed"),
-        "listed": many(record(Listed, {"agent": optional(fields.agent), "key": fields.key}), 0, 256),
+        "listed": many(record(Listed, {"agent": optional(fields.patterns), "key": fields.key}), 0, 256),
         "max_lease": TTL,
         "restore_hold": fields.integer(0, LONGEST),
         "skew": fields.integer(0, 3600),

@@ -15,6 +15,9 @@ UNNUMBERED = (Restore, Replay)
 """Placed only on the commit that they name as `head`, and without moving the agent's `seq`: its own may still come."""
 
 
+NOT_LISTED = "the policy does not list its key for this name"
+
+
 def root_fault(op: Operation, key: KeyText) -> str | None:
     """Return what is wrong with the root of a ledger, or None: one policy, signed by a key it names, seq 1, no head."""
     if not isinstance(op, Policy):
@@ -97,7 +100,7 @@ def _join_fault(state: State, op: Join, key: KeyText, member: Member | None) -> 
     if op.key in _used_keys(state):
         return "its key belongs to another agent, or did"
     if state.policy.join == "listed" and not _is_listed(state, op):
-        return "the policy does not list its key for this name"
+        return NOT_LISTED
     return None
 
 
@@ -112,7 +115,7 @@ def _key_fault(state: State, op: Operation, key: KeyText, member: Member) -> str
 
 
 def _is_listed(state: State, op: Join) -> bool:
-    return any(entry.key == op.key and entry.agent in (None, op.agent) for entry in state.policy.listed)
+    return any(entry.admits(op.agent, op.key) for entry in state.policy.listed)
 
 
 def _used_keys(state: State) -> set[KeyText]:

@@ -6,7 +6,7 @@ from git_coord.lean import NamedTuple
 
 from . import fields
 from .fields import bounded, many, optional, record, unique
-from .ids import Agent, KeyText, Nonce, Oid
+from .ids import Agent, KeyText, Nonce, Oid, matches
 from .items import ItemKind
 
 MAX_ITEMS = 5000
@@ -65,10 +65,14 @@ class Evidence(NamedTuple):
 
 
 class Listed(NamedTuple):
-    """A key that may join under policy `listed`, under one name or any."""
+    """A key that may join under policy `listed`, and under which names: one, or OpenSSH patterns; None is any."""
 
-    agent: Agent | None
+    agent: str | None
     key: KeyText
+
+    def admits(self, agent: Agent, key: KeyText) -> bool:
+        """Tell whether this agent may join with this key."""
+        return self.key == key and (self.agent is None or matches(self.agent.split(","), agent))
 
 
 class Renewal(NamedTuple):

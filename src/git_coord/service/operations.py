@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from git_coord.crypto.keys import Signer
 from git_coord.domain.ids import KeyText
-from git_coord.domain.placing import fault
+from git_coord.domain.placing import NOT_LISTED, fault
 from git_coord.domain.state import Member
 from git_coord.domain.statements import Claim, Operation, Takeover
 from git_coord.errors import CoordError, Kind
@@ -82,10 +82,16 @@ def free_name(coord: Coord) -> str:
     return next(f"{agent}-{n}" for n in range(2, 10_000) if f"{agent}-{n}" not in coord.known.state.agents)
 
 
+SIGNER = "git coord whoami --signer"
+"""What prints the line to send to a maintainer: the next command of whose key is not listed."""
+
+
 def may_join(coord: Coord, op: Operation, key: KeyText) -> None:
     """Raise CoordError(LOST) when the policy or the ledger does not admit this join, before anything is published."""
     if reason := fault(coord.known.state, op, key):
-        raise CoordError(Kind.LOST, f"{op.agent} cannot join: {reason}", next="git coord policy")
+        step = SIGNER if reason == NOT_LISTED else "git coord policy"
+        more = "; send a maintainer the line that this prints" if reason == NOT_LISTED else ""
+        raise CoordError(Kind.LOST, f"{op.agent} cannot join: {reason}{more}", next=step)
 
 
 def policy_signer(coord: Coord) -> Signer:
