@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from tests.cli.words import hints, plain_json, said, type_in
 from tests.helpers import Repo, new_repo
+from tests.helpers.patience import PATIENCE
 
 
 @pytest.fixture
@@ -187,8 +192,7 @@ def test_policy_keys_and_limits_can_be_changed(person: Path, env: dict[str, str]
     assert repo.coord_json("claim", "a", code=2)["message"] == "a lease of 7200 s is not between 1 s and 3600 s here"
     own = Path(repo.coord("whoami").out.splitlines()[2].split()[-1])
     assert len(repo.coord_json("policy", "--remove-admin", f"{own}.pub")["admins"]) == 1
-    assert repo.coord_json("policy", "--open", code=4)["code"] == "lost"
-    repo.git("config", "coord.policyKey", str(person))
+    assert repo.git("config", "coord.policyKey").strip() == str(person), "what was added signs what comes next"
     assert repo.coord_json("policy", "--max-lease", "4h")["max_lease"] == 14400
     refusal = repo.coord_json("policy", "--remove-admin", f"{person}.pub", code=2)
     assert refusal["message"] == "a policy needs at least one key"
@@ -199,3 +203,98 @@ def test_a_claim_is_broken_that_this_clone_has_not_heard_of(pair: tuple[Repo, Re
     alpha.coord_json("sync")
     token = beta.coord_json("claim", "a")["token"]
     assert said(alpha.coord("break", f"#{token}", "-m", "gone")) == (0, f"broken #{token} of beta   a\n", "")
+
+
+def test_the_key_that_git_signs_with_is_the_policy_key_whatever_form_it_has(
+    person: Path, env: dict[str, str], tmp_path: Path
+) -> None:
+    public = Path(f"{person}.pub")
+    for number, value in enumerate((str(person), str(public))):
+        repo = new_repo(tmp_path / f"r{number}", env)
+        repo.commit("first")
+        repo.git("config", "gpg.format", "ssh")
+        repo.git("config", "user.signingKey", value)
+        assert "policy key" not in repo.coord("init", "--agent", "alpha").err
+        assert repo.coord_json("policy")["admins"] == [" ".join(public.read_text().split()[:2])]
+        repo.coord_json("policy", "--max-lease", "1h")
+        assert "remember" not in repo.coord("status").out
+
+
+def test_a_key_in_an_ssh_agent_named_literally_signs_the_policy(
+    person: Path, env: dict[str, str], tmp_path: Path, short_folder: Path
+) -> None:
+    agent = short_folder / "agent.sock"
+    repo = new_repo(tmp_path / "r", {**env, "SSH_AUTH_SOCK": str(agent)})
+    started = repo.run("ssh-agent", "-s", "-a", str(agent), check=True).out
+    pid = started.split("SSH_AGENT_PID=")[1].split(";")[0]
+    try:
+        repo.run("ssh-add", "-q", str(person), check=True)
+        _sign_by_agent(repo, person)
+    finally:
+        os.kill(int(pid), signal.SIGTERM)
+
+
+def _sign_by_agent(repo: Repo, person: Path) -> None:
+    key = " ".join(Path(f"{person}.pub").read_text().split()[:2])
+    repo.commit("first")
+    repo.git("config", "gpg.format", "ssh")
+    repo.git("config", "user.signingKey", f"key::{key} me@home")
+    person.rename(person.with_name("away"))
+    assert repo.coord("init", "--agent", "alpha").code == 0
+    assert repo.coord_json("policy")["admins"] == [key]
+    assert repo.coord_json("policy", "--max-lease", "1h")["max_lease"] == 3600
+
+
+def test_a_key_that_cannot_sign_here_is_said_and_status_reminds_until_a_persons_is_policy_key(
+    env: dict[str, str], tmp_path: Path
+) -> None:
+    repo = new_repo(tmp_path / "r", env)
+    repo.commit("first")
+    locked = tmp_path / "locked"
+    repo.run("ssh-keygen", "-q", "-t", "ed25519", "-N", "a phrase", "-f", str(locked), check=True)
+    repo.git("config", "gpg.format", "ssh")
+    repo.git("config", "user.signingKey", str(locked))
+    done = repo.coord("init", "--agent", "alpha")
+    assert (done.code, f"{locked} is no policy key: cannot sign" in done.err) == (0, True)
+    *_, remember, step = repo.coord("status").out.splitlines()
+    assert remember.startswith("remember  this agent's own key is policy key")
+    assert repo.coord_json("status")["warnings"] == [f"{remember.split(None, 1)[1]}: {step.split(None, 1)[1]}"]
+    assert type_in(repo, step.removeprefix("next").strip()).code == 0
+    key = " ".join(Path(f"{locked}.pub").read_text().split()[:2])
+    assert repo.coord_json("policy")["admins"] == [key]
+    assert "remember" not in repo.coord("status").out
+
+
+def test_who_has_no_policy_key_is_not_reminded(alone: Repo) -> None:
+    beta = _second(alone)
+    assert "remember" in alone.coord("status").out
+    assert "remember" not in beta.coord("status").out
+
+
+@pytest.mark.parametrize(("answer", "is_person"), [("{person}\n", True), ("\n", False)])
+def test_at_a_terminal_init_asks_once_for_a_persons_key(
+    person: Path, env: dict[str, str], tmp_path: Path, answer: str, is_person: bool
+) -> None:
+    repo = new_repo(tmp_path / "r", env)
+    repo.commit("first")
+    assert "A person's SSH key" in _at_terminal(repo, answer.format(person=person), "init", "--agent", "alpha")
+    admins = repo.coord_json("policy")["admins"]
+    assert (admins == [" ".join(Path(f"{person}.pub").read_text().split()[:2])]) is is_person
+    assert "A person's SSH key" not in _at_terminal(repo, "", "init")
+
+
+def _at_terminal(repo: Repo, typed: str, *args: str) -> str:
+    """Run a command with a terminal as its streams, type something, and return what it shows."""
+    ours, theirs = os.openpty()
+    process = subprocess.Popen(
+        ["git-coord", *args], cwd=repo.path, env=repo.env, stdin=theirs, stdout=theirs, stderr=theirs
+    )
+    os.close(theirs)
+    os.write(ours, typed.encode())
+    shown = b""
+    with suppress(OSError):  # the end of a terminal
+        while part := os.read(ours, 4096):
+            shown += part
+    assert process.wait(PATIENCE) == 0, shown
+    os.close(ours)
+    return shown.decode()

@@ -25,6 +25,7 @@ from git_coord.store import refnames
 
 from .naming import own_name, suggestion
 from .outside import join_or_look
+from .persons import Ask, named_key, persons_key, remember_persons_key
 from .replaced import leaving_agent, replace_agent
 from .root import App, file_signer, identify, key_path, worktrees_own
 from .rotation import finish_rotation
@@ -53,7 +54,9 @@ class SetUp:
     """Why nothing can be written at the remote: then nobody was set up."""
 
 
-def set_up(app: App, wanted: str | None, policy_key: str | None, *, hands_over: bool = False) -> SetUp:
+def set_up(
+    app: App, wanted: str | None, policy_key: str | None, *, hands_over: bool = False, ask: Ask = lambda: None
+) -> SetUp:
     """Make this clone (and worktree) ready; doing it again changes nothing.
 
     Without a name the worktree keeps its own, else it gets a free one. Raises CoordError(UNKNOWN) when the remote gives
@@ -71,7 +74,7 @@ def set_up(app: App, wanted: str | None, policy_key: str | None, *, hands_over: 
     name, is_suggested = own or suggestion(app), own is None
     for _ in range(NAMES_TRIED):
         try:
-            done = _become(app, name, policy_key, leaver, had=had)
+            done = _become(app, name, (policy_key, ask), leaver, had=had)
         except CoordError as trouble:
             if not is_suggested or trouble.kind is not Kind.LOST or trouble.next == SIGNER or _is_own(app, name):
                 raise
@@ -81,10 +84,10 @@ def set_up(app: App, wanted: str | None, policy_key: str | None, *, hands_over: 
     raise CoordError(Kind.LOST, "every free name was taken before it was joined", next="git coord init --agent NAME")
 
 
-def _become(app: App, name: str, policy_key: str | None, leaver: Agent | None, *, had: bool) -> SetUp:
+def _become(app: App, name: str, policy_key: tuple[str | None, Ask], leaver: Agent | None, *, had: bool) -> SetUp:
     """Make this worktree that agent's: ledger, key, membership; then its name is written down."""
     identify(app, name)
-    repo, founding, warned = _ledger(app, name, policy_key)
+    repo, founding, warned = _ledger(app, name, *policy_key)
     founding = founding if had or founding is Founding.NEW else Founding.ADOPTED
     finish_rotation(app)
     signer, is_new = _key(app, repo, name)
@@ -125,10 +128,11 @@ def enlist(app: App, name: str) -> None:
         join(app.coord)
 
 
-def _ledger(app: App, name: str, policy_key: str | None) -> tuple[str, Founding, bool]:
+def _ledger(app: App, name: str, policy_key: str | None, ask: Ask) -> tuple[str, Founding, bool]:
     """Found or adopt the ledger; the policy key of a new one is the person's, else the agent's own (then warned)."""
     drafted: list[str] = []
-    person = _persons_key(app, policy_key)
+    named = named_key(app, policy_key) if policy_key is not None else None
+    persons: list[Signer] = []
 
     def birth() -> Birth:
         if app.coord.settings.pinned_root or pinned_by_team(app):
@@ -139,14 +143,17 @@ def _ledger(app: App, name: str, policy_key: str | None) -> tuple[str, Founding,
                 next="git log -- :/.coord.toml",
             )
         drafted.append(_new_uuid())
-        key = person if person is not None else _key(app, drafted[0], name)[0]
-        return Birth(drafted[0], _fold(app), key)
+        person = named or persons_key(app, ask)
+        persons.extend([person] if person is not None else [])
+        return Birth(drafted[0], _fold(app), person or _key(app, drafted[0], name)[0])
 
     founding = found_or_adopt(app.coord, birth)
     repo = app.coord.known.state.repo
     if drafted and drafted[0] != repo:
         shutil.rmtree(os.path.dirname(key_path(app, drafted[0], name)), ignore_errors=True)
-    return repo, founding, founding is Founding.NEW and person is None
+    if founding is not Founding.NEW and policy_key is None:
+        remember_persons_key(app)
+    return repo, founding, founding is Founding.NEW and not persons
 
 
 def pinned_by_team(app: App) -> str | None:
@@ -174,21 +181,6 @@ def _fold(app: App) -> str:
     """Return how names compare in a ledger born here."""
     is_folding = "true" in (app.config.get("core.ignorecase"), app.config.get("core.precomposeunicode"))
     return "case+nfc" if is_folding else "none"
-
-
-def _persons_key(app: App, policy_key: str | None) -> Signer | None:
-    """Return the signer of the key named, else of `user.signingKey` when it is an SSH key file that can be read."""
-    if policy_key is not None:
-        configure(app, "--local", "coord.policyKey", os.path.abspath(os.path.expanduser(policy_key)))
-        return file_signer(app, os.path.abspath(os.path.expanduser(policy_key)), uses_agent=True)
-    path = app.config.get("user.signingkey")
-    if app.config.get("gpg.format") != "ssh" or not path or path.startswith(("ssh-", "key::", "ecdsa-", "sk-")):
-        return None
-    path = os.path.expanduser(path)
-    if not os.path.exists(path):
-        return None
-    configure(app, "--local", "coord.policyKey", path.removesuffix(".pub"))
-    return file_signer(app, path.removesuffix(".pub"), uses_agent=True)
 
 
 def _key(app: App, repo: str, name: str) -> tuple[Signer, bool]:

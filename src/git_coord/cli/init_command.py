@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import click
 
@@ -28,7 +29,7 @@ def command(policy_key: str | None, hands_over: bool, as_json: bool, agent: str 
     check_name(agent)
     check_remotes(options.here(), os.environ)
     app, output = options.means(as_json, agent)
-    done = set_up(app, agent, policy_key, hands_over=hands_over)
+    done = set_up(app, agent, policy_key, hands_over=hands_over, ask=lambda: _ask(is_quiet=as_json))
     app.refresh_snapshot()
     if output.is_json:
         output.object(
@@ -51,6 +52,14 @@ def command(policy_key: str | None, hands_over: bool, as_json: bool, agent: str 
             "git coord: the policy key is this agent's own; a person's is better: git coord policy --add-admin KEY.pub"
         )
     return 0
+
+
+def _ask(*, is_quiet: bool) -> str | None:
+    """Ask, once in the life of a ledger, for a person's key; never where nobody sits at a terminal."""
+    if is_quiet or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+    text = "A person's SSH key to break claims and change the policy with (its file; enter for none)"
+    return str(click.prompt(text, default="", show_default=False, err=True)).strip() or None
 
 
 def _lines(done: SetUp, remote: str | None) -> list[str]:

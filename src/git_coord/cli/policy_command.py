@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import click
@@ -68,6 +69,7 @@ def command(
     if change != PolicyChange():
         present = set_policy(app.coord, change)
         app.refresh_snapshot()
+        _remember(app, present, added)
     if output.is_json:
         output.object(_object(present))
     else:
@@ -128,6 +130,17 @@ def _object(policy: Policy) -> dict[str, Any]:
         "fold": policy.fold,
         "skew": policy.skew,
     }
+
+
+def _remember(app: App, present: Policy, added: tuple[str, ...]) -> None:
+    """Sign what comes next with a key that was just added, where this clone knows none of the policy's."""
+    from git_coord.app.settings import configure
+
+    signer, named = app.coord.signer, app.config.get("coord.policyKey")
+    if added and (named is None or signer is None or signer.key not in present.admins):
+        path = os.path.abspath(os.path.expanduser(added[0]))
+        private = path.removesuffix(".pub")
+        configure(app, "--local", "coord.policyKey", private if os.path.exists(private) else path)
 
 
 def _listed_lines(policy: Policy) -> list[str]:

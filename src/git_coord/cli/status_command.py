@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from git_coord.app.persons import reminder
 from git_coord.domain.durations import show_age
 from git_coord.domain.restoring import hold_end
 from git_coord.domain.state import Block
@@ -36,6 +37,7 @@ def command(is_local: bool, as_json: bool, agent: str | None) -> int:
     mark_read(app.coord, shown.posts)
     now = app.coord.clock.now()
     why = limits(app.coord.files)
+    reminded = reminder(app)
     if output.is_json:
         output.object(
             {
@@ -47,7 +49,7 @@ def command(is_local: bool, as_json: bool, agent: str | None) -> int:
                 "synced_at": render.as_of_stamp(age, now),
                 "as_of": render.as_of_stamp(age, now),
                 **({"read_only": why} if why else {}),
-                "warnings": [*shown.warnings, *warnings(app.coord, app.coord.known.state)],
+                "warnings": [*shown.warnings, *warnings(app.coord, app.coord.known.state), *_once(reminded)],
                 **_restored_object(shown.picture),
             }
         )
@@ -65,6 +67,8 @@ def command(is_local: bool, as_json: bool, agent: str | None) -> int:
     held_back = hold_error(shown.picture.state, now)
     output.lines([f"on hold   {held_back.message}"] if held_back is not None else [])
     output.lines([*(f"warning   {text}" for text in shown.warnings), render.as_of(age, app.remote_name)])
+    if reminded is not None:
+        output.lines([f"remember  {reminded[0]}", f"next      {reminded[1]}"])
     return 0
 
 
@@ -75,6 +79,10 @@ def _restored_object(now: query.Picture) -> dict[str, Any]:
         return {}
     found = {"by": restored.agent, "at": format_stamp(restored.at), "hold_until": format_stamp(end)}
     return {"restored": found | {"on_hold": now.now < end}}
+
+
+def _once(reminded: tuple[str, str] | None) -> list[str]:
+    return [f"{reminded[0]}: {reminded[1]}"] if reminded is not None else []
 
 
 def _section(title: str, rows: list[str]) -> list[str]:

@@ -98,8 +98,11 @@ def policy_signer(coord: Coord) -> Signer:
     """Return the signer of a policy key; raises CoordError when none is here or it is not in the policy."""
     if coord.known.state.agents.get(coord.me.agent) is None:
         require_membership(coord)
+    admins = coord.known.state.policy.admins
     signer = coord.policy_signer() if coord.policy_signer else coord.own_signer
-    if signer.key not in coord.known.state.policy.admins:
+    if signer.key not in admins and coord.signer is not None and coord.signer.key in admins:
+        return coord.signer  # git's own signing key is known here, and is none of the policy's yet
+    if signer.key not in admins:
         raise CoordError(
             Kind.LOST,
             "the key here is not one of the policy's",
