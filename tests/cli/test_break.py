@@ -84,7 +84,8 @@ def test_breaking_needs_a_reason_and_a_token(alone: Repo) -> None:
 def test_the_policy_is_shown_in_words_and_as_json(alone: Repo) -> None:
     assert said(alone.coord("policy")) == (
         0,
-        "join       open\npolicy key <key>\nmax lease  7 d\ntakeover   gated\nnames      compare as typed\n",
+        "join       open\npolicy key <key>\nmax lease  7 d\ntakeover   gated\n"
+        "restored   held for <age>\nnames      compare as typed\n",
         "",
     )
     answer = alone.coord_json("policy")

@@ -57,7 +57,7 @@ def test_a_signal_ends_a_claim_and_its_git_and_takes_it_back(
     alpha, pid_file = hanging
     assert ended_by(number, alpha, pid_file, "git-coord", "claim", "a")[:2] == (status, "")
     assert alpha.coord_json("status", "--local")["claims"] == []
-    assert alpha.coord("check", "a", "--local").out.startswith("free  a\n")
+    assert alpha.coord("check", "a", "--local").out.startswith("free  a   new\n")
 
 
 def test_a_signal_that_git_passes_on_counts_once(hanging: tuple[Repo, Path]) -> None:

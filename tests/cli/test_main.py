@@ -66,7 +66,7 @@ def test_what_does_not_exist_is_wrong_usage_with_a_suggestion(
 def test_a_path_after_two_dashes_is_never_an_option(alone: Repo) -> None:
     assert said(alone.coord("claim", "--", "--json")) == (
         0,
-        "#1  yours until <time>, longer while you are alive\n  edit   path:--json\n",
+        "#1  yours until <time>, longer while you are alive\n  edit   path:--json   new\n",
         "",
     )
 
@@ -130,7 +130,11 @@ def test_what_the_front_end_advises_are_commands_that_exist(repo: Repo) -> None:
     steps = [step for step in _advised() if not step.startswith("pipx ")]  # how to get what is not installed
     assert len(steps) > 8
     assert [
-        step for step in steps if not step.startswith(("git coord ", "git config ", "git log ", "cd ", "{} "))
+        step
+        for step in steps
+        if not step.startswith(
+            ("git coord ", "git -C {} coord ", "git submodule ", "git config ", "git log ", "cd ", "{} ")
+        )
     ] == []
     for step in steps:
         if step.startswith("git coord "):

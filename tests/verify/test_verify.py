@@ -121,7 +121,7 @@ def test_what_the_holder_committed_passes_and_says_so(stage: Stage) -> None:
 
 
 def test_github_gets_an_escaped_annotation_for_each_violation(stage: Stage) -> None:
-    succeed(stage.alpha, "claim", "odd,100%:\u00e9.txt")
+    succeed(stage.alpha, "claim", "path:odd,100%:\u00e9.txt")
     bad = violation(topic(stage.beta), **{"odd,100%:\u00e9.txt": "1\n"})
     push(stage.beta, "topic")
     ci = stage.checkout("ci", "--branch=topic")

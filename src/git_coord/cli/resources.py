@@ -104,7 +104,8 @@ def _refused(
     patterns = [word for pattern in globs for word in ("--glob", pattern)]
     text = f"'{escape_for_display(typed)}' {wrong.trouble}"
     if wrong.instead is None:
-        return CoordError(Kind.USAGE, text, next=f"git coord {command} -h")
+        step = f"git coord {command} -h"
+        return CoordError(Kind.USAGE, text, next=step)
     if wrong.is_elsewhere:
         if wrong.folder is None:
             return CoordError(Kind.USAGE, text, next=f"git submodule update --init {quoted([wrong.instead[0]])}")
