@@ -42,7 +42,7 @@ op() { # AGENT KEY KIND MEMBER...: operation number $n of the ledger; its number
 }
 counts() { # what every operation changes: the author's file (after a join) and the counters
 	eval "keys=\${keys_$agent-} session=\$session_$agent"
-	[ -z "$keys" ] || object "\"keys\":[$keys]" "\"seq\":$n" "\"session\":\"$session\"" | put "agents/$agent"
+	[ -z "$keys" ] || object "\"at\":\"$(stamp "$minute")\"" "\"keys\":[$keys]" "\"seq\":$n" "\"session\":\"$session\"" | put "agents/$agent"
 	object "\"at\":\"$(stamp "$minute")\"" "\"ops\":$n" "\"queue\":$queue" "\"token\":$token" | put counters
 }
 claim() { # AGENT ITEMS STAMPS NOT_AFTER [WAIT_UNTIL]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 import pytest
@@ -12,7 +13,7 @@ from git_coord.domain.ids import Agent
 from git_coord.service.presence import Seen
 from tests.cli.words import forget_sync, plain_json, said, type_in
 from tests.domain.world import START, statement
-from tests.helpers import Repo
+from tests.helpers import Repo, until
 
 
 def test_presence_is_set_in_words_and_shown_to_others(pair: tuple[Repo, Repo]) -> None:
@@ -136,6 +137,58 @@ def test_a_last_will_is_shown_when_its_agent_fell_silent() -> None:
     record = statement(3, Presence, "alpha", **words, task=None, ttl=900, will="gamma \u202egoes on")
     silent = Seen(Agent("alpha"), "unknown", record, is_future=False)
     assert agent_line(silent, record.at + 1000) == 'alpha        unknown  17 min  main  will: "gamma \u202egoes on"'
+
+
+def states(repo: Repo) -> dict[str, tuple[str, str]]:
+    """Return what each agent is said to be, and the advice, as the remote has it."""
+    if repo.run("git", "remote").out:
+        repo.coord_json("sync")
+    return {row["agent"]: (row["state"], row["advice"]) for row in repo.coord_json("presence")["agents"]}
+
+
+@pytest.mark.parametrize("door", ["run", "said", "edit hook"])
+def test_who_said_goodbye_and_claims_again_is_online_again(pair: tuple[Repo, Repo], door: str) -> None:
+    alpha, beta = pair
+    if door == "run":
+        assert alpha.coord("run", "--claim", "x", "--", "true").code == 0
+    else:
+        alpha.coord_json("presence", "set", "end", "-m", "gone home", "--queue", "3")
+        alpha.coord_json("sync")
+    assert states(beta)["alpha"] == ("offline", "hold")
+    if door == "edit hook":
+        call = {"session_id": "s", "cwd": str(alpha.path), "tool_name": "Edit"}
+        call |= {"tool_input": {"file_path": str(alpha.path / "a")}}
+        assert alpha.run("git-coord", "hook", "claude-code", "pre-edit", input=json.dumps(call)).code == 0
+        until(lambda: beta.coord_json("sync") and states(beta)["alpha"][0] == "online")
+    else:
+        alpha.coord_json("claim", "a")
+    assert states(beta)["alpha"] == ("online", "send")
+    (line,) = [line for line in beta.coord("status").out.splitlines() if "alpha  " in line and "online" in line]
+    assert "gone home" not in line
+    (seen,) = [row for row in beta.coord_json("presence")["agents"] if row["agent"] == "alpha"]
+    assert (seen["queue"], seen["will"] or "") == (0, "") or door == "run"
+
+
+def test_without_a_remote_a_claim_brings_its_agent_back_too(alone: Repo) -> None:
+    alone.coord_json("presence", "set", "end")
+    assert states(alone)["alpha"] == ("offline", "hold")
+    alone.coord_json("claim", "a")
+    assert states(alone)["alpha"] == ("online", "send")
+    alone.coord_json("presence", "set", "end")
+    alone.coord_json("release", "a")
+    assert states(alone)["alpha"] == ("offline", "hold")  # who tidies up after itself is not back
+
+
+def test_an_agent_without_a_heartbeat_was_seen_by_what_it_did(pair: tuple[Repo, Repo]) -> None:
+    alpha, beta = pair
+    alpha.git("push", "-q", "origin", ":refs/coord/presence/alpha", ":refs/coord/presence/beta")
+    alpha.coord_json("claim", "a")
+    alpha.git("push", "-q", "origin", ":refs/coord/presence/alpha")
+    assert states(beta)["alpha"] == ("online", "send")
+    assert "not seen" not in beta.coord("status").out
+    refused = beta.coord("claim", "a").out
+    assert "seen " in refused
+    assert "not seen" not in refused
 
 
 def test_host_and_place_are_told_only_when_they_are_shared(alone: Repo) -> None:

@@ -25,7 +25,9 @@ def test_derived_files_are_one_line_of_canonical_json(world: World) -> None:
     files = world.files()
     assert files["format"] == (b'{"fold":"case+nfc","repo":"00000000-0000-4000-8000-000000000001","skew":60,"v":3}\n')
     key = key_of("alpha").encode()
-    assert files["agents/alpha"] == b'{"keys":[{"from":2,"key":"' + key + b'"}],"seq":5,"session":"alpha-1"}\n'
+    assert files["agents/alpha"] == (
+        b'{"at":"2026-01-01T00:05:00Z","keys":[{"from":2,"key":"' + key + b'"}],"seq":5,"session":"alpha-1"}\n'
+    )
     assert files["counters"] == b'{"at":"2026-01-01T00:05:00Z","ops":5,"queue":0,"token":1}\n'
     assert files["claims/0/1/grant"] == (
         b'{"at":"2026-01-01T00:03:00Z","holder":"alpha","op":"00000000000000000000000000000003",'

@@ -69,7 +69,7 @@ def test_a_refusal_counts_and_changes_nothing_else(world: World) -> None:
     refused = world.refused(op := world.claim("alpha", path("a"), at=START + 7))
     counters, member = before.counters, before.agents[op.agent]
     assert refused.state.counters == counters._replace(ops=counters.ops + 1, at=START + 7)
-    assert refused.state.agents == dict(before.agents) | {op.agent: member._replace(seq=op.seq)}
+    assert refused.state.agents == dict(before.agents) | {op.agent: member._replace(seq=op.seq, at=START + 7)}
     assert (refused.state.claims, refused.state.policy) == (before.claims, before.policy)
 
 

@@ -198,10 +198,11 @@ def test_another_session_of_the_same_agent_is_refused_and_named(scene: Scene) ->
         elsewhere.claim("a.txt")
     assert trouble(caught.value) == (
         "lost",
-        "alpha is at work in another session (alpha-session): come back as it if that was you, "
-        "else take a name of your own: git coord init --agent alpha-2",
+        "alpha is at work in another session (alpha-session), of another clone, seen 0 s ago: "
+        "a worktree needs a name of its own",
     )
-    assert caught.value.data == {"agent": "alpha", "session": "alpha-session"}
+    assert caught.value.next == "git coord init"
+    assert caught.value.data == {"agent": "alpha", "session": "alpha-session", "worktree": None}
     assert alpha.holdings() == {}
 
 

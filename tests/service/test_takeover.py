@@ -10,9 +10,9 @@ from tests.service.scene import NOBODY, START, Desk, Scene, again, item, trouble
 
 from git_coord.crypto.record import seal
 from git_coord.domain.announcements import Receipt, ReceiptEntry
-from git_coord.domain.ids import Oid
+from git_coord.domain.ids import Agent, Oid
 from git_coord.domain.merkle import hash_object
-from git_coord.domain.statements import Claim, to_bytes
+from git_coord.domain.statements import BlockTasks, Claim, to_bytes
 from git_coord.errors import CoordError, Kind
 from git_coord.service import claims, membership, takeover
 from git_coord.service.claiming import Wanted, submit_claim
@@ -145,6 +145,38 @@ def test_an_agent_that_went_offline_is_not_here(scene: Scene) -> None:
     look(beta, "a.txt")
     wait(beta, 300 + SKEW + 1)
     assert gates(beta, "a.txt")["presence"] == (True, "alpha went offline")
+
+
+def test_who_said_goodbye_and_claims_again_is_not_gone(scene: Scene) -> None:
+    alpha, beta = scene.joined("alpha", "beta")
+    set_presence(alpha.coord(), Wish("offline", ttl=7200))
+    alpha.sync()
+    scene.clock.sleep(5)
+    publish_claim(alpha, "a.txt")
+    wait(beta, TTL + SKEW + 1)
+    assert gates(beta, "a.txt")["presence"] == (False, "alpha says it is online, seen")
+    assert "presence" in closed(beta, "a.txt")
+
+
+def publish_claim(desk: Desk, name: str) -> None:
+    """Claim as a program does that says nothing of its presence."""
+    coord = desk.coord()
+    wanted = Wanted((item(name),), "", "standard", TTL, None, NOBODY)
+    submit(coord, lambda seq: operation(coord, Claim, seq, not_after=None, wait_until=None, **wanted._asdict()))
+
+
+def test_an_operation_of_the_holder_is_a_sign_of_life(scene: Scene) -> None:
+    alpha, beta = scene.joined("alpha", "beta")
+    set_presence(alpha.coord(), Wish("busy", ttl=TTL))
+    alpha.granted("a.txt", ttl=TTL)
+    alpha.sync()
+    wait(beta, TTL + SKEW + 1)
+    coord = alpha.coord()
+    submit(coord, lambda seq: operation(coord, BlockTasks, seq, tasks=("T-1",), reason="no key"))
+    at = alpha.state().agents[Agent("alpha")].at
+    found = look(beta, "a.txt")[0]
+    assert [(gate.name, gate.at) for gate in found.gates if gate.name == "presence"] == [("presence", at)]
+    assert "presence" in [gate.name for gate in found.failed]
 
 
 def test_a_presence_that_is_missing_is_unknown_and_never_dead(scene: Scene) -> None:

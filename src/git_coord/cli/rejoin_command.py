@@ -28,7 +28,7 @@ def command(by_force: bool, offline: bool, as_json: bool, agent: str | None) -> 
     which posts of the agent and for it are not over.
     """
     app, output = options.means(as_json, agent, offline=offline)
-    done = rejoin(app.coord, lambda chosen: pins_of(app, chosen), by_force=by_force)
+    done = rejoin(app.coord, lambda chosen: pins_of(app, chosen), unless_alive=not by_force)
     app.refresh_snapshot()
     if output.is_json:
         output.object(_object(app, done))

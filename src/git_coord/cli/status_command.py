@@ -91,12 +91,13 @@ def _section(title: str, rows: list[str]) -> list[str]:
 
 def agent_line(seen: Seen, now: int) -> str:
     """Return one line of the roster."""
-    if seen.record is None:
+    if seen.at is None:
         return f"{seen.agent:12} not seen"
-    age = show_age(now - seen.record.at) if not seen.is_future else "in the future"
-    parts = [f"{seen.agent:12} {seen.state:8} {age:>6}", seen.record.branch or "", seen.record.note or ""]
-    if seen.state == "unknown" and seen.record.will:
-        parts.append(f'will: "{seen.record.will}"')
+    age = show_age(max(0, now - seen.at)) if not seen.is_future else "in the future"
+    branch = seen.record.branch if seen.record is not None else None
+    parts = [f"{seen.agent:12} {seen.state:8} {age:>6}", branch or "", (seen.said.note if seen.said else None) or ""]
+    if seen.state == "unknown" and seen.said is not None and seen.said.will:
+        parts.append(f'will: "{seen.said.will}"')
     return "  ".join(part for part in parts if part)
 
 
@@ -104,11 +105,14 @@ def agent_object(seen: Seen, now: int) -> dict[str, Any]:
     """Return one agent as `--json` shows it; `timeout` (seconds) says how long the advice is good."""
     entry: dict[str, Any] = {"agent": seen.agent, "state": seen.state or "unknown", "future": seen.is_future}
     entry["advice"], entry["timeout"] = seen.advice(now)
-    if seen.record is not None:
-        record = seen.record
-        entry |= {"since": format_stamp(record.since), "at": format_stamp(record.at), "ttl": record.ttl}
-        entry |= {"task": record.task, "note": record.note, "queue": record.queue, "branch": record.branch}
-        entry |= {"will": record.will, "host": record.host, "place": record.place}
+    record, said = seen.record, seen.said
+    if seen.at is not None:
+        entry["at"] = format_stamp(seen.at)
+    if record is not None:
+        since = seen.at if said is None and seen.at is not None else record.since
+        entry |= {"since": format_stamp(since), "ttl": record.ttl, "branch": record.branch}
+        entry |= {"host": record.host, "place": record.place, "queue": said.queue if said else 0}
+        entry |= {name: getattr(said, name) if said else None for name in ("task", "note", "will")}
     return entry
 
 

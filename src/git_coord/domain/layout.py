@@ -153,7 +153,7 @@ def _line(value: Any) -> bytes:
 
 def _member(member: Member) -> bytes:
     keys = [{"from": since.position, "key": since.key} for since in member.keys]
-    return _line({"keys": keys, "seq": member.seq, "session": member.session})
+    return _line({"at": format_stamp(member.at), "keys": keys, "seq": member.seq, "session": member.session})
 
 
 def epoch_line(epoch: Epoch) -> bytes:

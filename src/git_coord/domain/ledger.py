@@ -101,7 +101,8 @@ def _counted(state: State, op: Operation) -> State:
     member = state.agents.get(op.agent)
     if member is None or isinstance(op, UNNUMBERED):
         return replace(state, counters=counters)
-    return replace(state, counters=counters, agents={**state.agents, op.agent: member._replace(seq=op.seq)})
+    counted = member._replace(seq=op.seq, at=op.at)
+    return replace(state, counters=counters, agents={**state.agents, op.agent: counted})
 
 
 _OF_A_SESSION = (Claim, Renew, Release, Rotate, Takeover, BlockTasks, Unblock, Settle)

@@ -72,7 +72,7 @@ def _below(files: Mapping[str, bytes], folder: str) -> list[tuple[str, bytes]]:
 
 def _load_member(obj: Any) -> Member:
     keys = tuple(KeySince(entry["from"], KeyText(entry["key"])) for entry in obj["keys"])
-    return Member(keys=keys, seq=obj["seq"], session=Session(obj["session"]))
+    return Member(keys=keys, seq=obj["seq"], session=Session(obj["session"]), at=parse_stamp(obj["at"]))
 
 
 def _load_waiting(files: Mapping[str, bytes]) -> dict[Nonce, Waiter]:

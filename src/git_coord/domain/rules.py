@@ -35,7 +35,7 @@ def policy(state: State, op: Policy) -> Outcome:
 
 def join(state: State, op: Join) -> Outcome:
     """Add a member with its first key."""
-    member = Member(keys=(KeySince(state.counters.ops, op.key),), seq=op.seq, session=op.session)
+    member = Member(keys=(KeySince(state.counters.ops, op.key),), seq=op.seq, session=op.session, at=op.at)
     return Done(replace(state, agents={**state.agents, op.agent: member}))
 
 

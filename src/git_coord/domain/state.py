@@ -27,11 +27,15 @@ class KeySince(NamedTuple):
 
 
 class Member(NamedTuple):
-    """An agent of the ledger: its keys (the last one is current), its last `seq`, its current session."""
+    """An agent of the ledger: its keys (the last one is current), its last `seq`, its current session.
+
+    `at` is the date of its last operation: that far it was alive.
+    """
 
     keys: tuple[KeySince, ...]
     seq: int
     session: Session
+    at: int = 0
 
     @property
     def key(self) -> KeyText:

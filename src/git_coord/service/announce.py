@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from git_coord.crypto.record import seal
@@ -14,7 +14,7 @@ from git_coord.domain.statements import RECORD_LIMIT, to_bytes
 from git_coord.errors import CoordError, Kind
 from git_coord.store import refnames
 from git_coord.store.interface import ABSENT, RefUpdate
-from git_coord.store.refnames import Family
+from git_coord.store.refnames import Family, Ref
 
 from .context import Coord
 from .exchange.own_refs import own_live
@@ -43,9 +43,21 @@ def read_all(coord: Coord, family: Family, head: Head | None = None) -> dict[Age
     return found
 
 
+def read_own(coord: Coord, family: Family) -> Announcement | None:
+    """Return the acting agent's newest record, at the price of one."""
+    ref = refnames.owned(family, coord.me.agent)
+    refs = {**coord.store.refs(refnames.fetched(ref)), **own_live(coord, ref)}
+    found = _believed(coord, family, refs, coord.known)
+    return max((record for _, record in found), key=lambda record: record.seq, default=None)
+
+
 def _read(coord: Coord, family: Family, is_fetched: bool, head: Head) -> list[tuple[Agent, Announcement]]:
     prefix = refnames.prefix(family, fetched=is_fetched)
     refs = coord.store.refs(prefix) if is_fetched else own_live(coord, prefix)
+    return _believed(coord, family, refs, head)
+
+
+def _believed(coord: Coord, family: Family, refs: Mapping[Ref, Oid], head: Head) -> list[tuple[Agent, Announcement]]:
     named = [(name.agent, oid) for ref, oid in sorted(refs.items()) if (name := refnames.parse(ref)) and name.agent]
     blobs = coord.store.read([f"{oid}:{FILES[family]}" for _, oid in named], RECORD_LIMIT) if named else []
     found = []

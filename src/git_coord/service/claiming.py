@@ -21,6 +21,7 @@ from .context import Coord
 from .ledger import view
 from .operations import operation
 from .place import Submitted, UnreachableError, submit
+from .presence import show_again
 from .remote_ledger import LEDGER_FAMILIES, fetch_and_adopt
 from .requests import publish, read_requests
 from .tasks import blocked
@@ -64,6 +65,7 @@ def submit_claim(coord: Coord, wanted: Wanted, wait: int | None = None) -> Submi
         return drawn[-1]
 
     with taken_back(coord, drawn):
+        show_again(coord)
         submitted = submit(coord, make)
         return submit(coord, make) if _is_late_already(coord, submitted) else submitted
 

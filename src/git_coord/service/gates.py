@@ -15,7 +15,7 @@ from git_coord.store.refnames import Family
 
 from .announce import read_all
 from .context import Coord
-from .presence import beats, believed_until, records
+from .presence import beats, believed_until, claimed_last, last_seen, records
 from .watched import unchanged_for
 
 
@@ -61,11 +61,15 @@ class Scene(NamedTuple):
     beats: Mapping[Agent, int]
     began: float
     now: int
+    seen: Mapping[Agent, int]
+    claimed: Mapping[Agent, int]
 
 
 def scene(coord: Coord, began: float) -> Scene:
     """Return the scene to look at claims in; the caller has fetched ledger, presence, posts and notes since `began`."""
-    return Scene(coord, records(coord), beats(coord, coord.known.state), began, coord.clock.now())
+    shown, state = records(coord), coord.known.state
+    now, seen = coord.clock.now(), last_seen(coord, state, shown)
+    return Scene(coord, shown, beats(coord, state, shown), began, now, seen, claimed_last(state))
 
 
 def look(here: Scene, claim: LiveClaim) -> Looked:
@@ -105,12 +109,15 @@ def _presence(here: Scene, claim: LiveClaim) -> Gate:
         return Gate("presence", False, f"{holder}'s is missing: unknown, never dead", stop="presence_unknown")
     if record.at > here.now + skew:
         return Gate("presence", True, f"{holder}'s is dated in the future, and does not count:", record.at)
-    fresh_until = believed_until(record, beat)
-    if record.state != "offline" and here.now <= fresh_until:
-        text = f"{holder} says it is {record.state}, seen"
-        return Gate("presence", False, text, record.at, fresh_until + 1, "roster_disagrees")
-    said = "went offline" if record.state == "offline" else "was seen last"
-    return Gate("presence", True, f"{holder} {said}", record.at)
+    came_back = record.state == "offline" and record.at < here.claimed.get(holder, 0) <= here.now + skew
+    if record.state == "offline" and not came_back:
+        return Gate("presence", True, f"{holder} went offline", record.at)
+    at = max(record.at, here.seen.get(holder, 0))
+    fresh_until = believed_until(record, at)
+    if here.now <= fresh_until:
+        text = f"{holder} says it is {'online' if came_back else record.state}, seen"
+        return Gate("presence", False, text, at, fresh_until + 1, "roster_disagrees")
+    return Gate("presence", True, f"{holder} was seen last", at)
 
 
 def _commits(here: Scene, claim: LiveClaim) -> tuple[Gate, Oid | None]:

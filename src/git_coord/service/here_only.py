@@ -11,6 +11,7 @@ from .claiming import ClaimGranted, ClaimRefused, Wanted, cancel, check_ttl, hol
 from .context import Coord
 from .ledger import view
 from .operations import operation, require_membership
+from .presence import show_again
 from .requests import publish
 from .selection import Selection
 
@@ -29,6 +30,7 @@ def claim_here(coord: Coord, wanted: Wanted) -> ClaimGranted | ClaimRefused:
         return ClaimRefused(found)
     if held_back := hold_error(state, coord.clock.now()):
         raise held_back
+    show_again(coord)
     fields = wanted._asdict()
     made = publish(coord, lambda seq: operation(coord, Claim, seq, not_after=None, **fields), coord.own_signer)
     nonce = made.sealed.op.nonce

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from git_coord.domain.announcements import Presence
@@ -13,7 +14,7 @@ from git_coord.errors import CoordError, Kind
 from git_coord.lean import NamedTuple
 from git_coord.store.refnames import Family
 
-from .announce import read_all, replace_own
+from .announce import read_all, read_own, replace_own
 from .beat import local_beats, note_ttl, share_of_beats
 from .context import Coord
 
@@ -41,17 +42,33 @@ class Advice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One line of the roster; `state` is "unknown" past `at + ttl`, and None for who never showed presence."""
+    """One line of the roster; `state` is "unknown" past `at + ttl`, and None for who was never seen.
+
+    `acted` is when the agent was last seen by its operations, too. `came_back` says that it claimed since it said
+    goodbye.
+    """
 
     agent: Agent
     state: str | None
     record: Presence | None
     is_future: bool
+    acted: int | None = None
+    came_back: bool = False
+
+    @property
+    def at(self) -> int | None:
+        """When the agent was last seen, None for never."""
+        return self.acted if self.acted is not None else self.record.at if self.record is not None else None
 
     @property
     def is_live(self) -> bool:
         """Whether the agent is at work, as far as it can be believed; a stamp from the future cannot."""
         return self.state in ("online", "busy", "draining") and not self.is_future
+
+    @property
+    def said(self) -> Presence | None:
+        """What the agent says of itself; of who came back, not what it said when it went."""
+        return None if self.came_back else self.record
 
     def advice(self, now: int) -> Advice:
         """Say whether work for this agent is sent now, queued until it comes to it, or held back.
@@ -59,12 +76,13 @@ class Seen:
         1. Not heard of, gone, or its clock is wrong: hold, until it shows itself. 2. It takes nothing new: hold, and
         look again when its word is over. 3. It sleeps, is busy, or others wait already: queue. 4. Else send.
         """
-        if self.record is None or self.is_future or self.state in (None, "unknown", "offline"):
+        if self.at is None or self.is_future or self.state in (None, "unknown", "offline"):
             return Advice("hold", None)
-        left = max(0, self.record.at + self.record.ttl - now)
+        left = max(0, self.at + (self.record.ttl if self.record else DEFAULT_TTL) - now)
         if self.state == "draining":
             return Advice("hold", left)
-        return Advice("queue" if self.state != "online" or self.record.queue else "send", left)
+        waits = self.said is not None and self.said.queue
+        return Advice("queue" if self.state != "online" or waits else "send", left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,38 +105,47 @@ def records(coord: Coord) -> dict[Agent, Presence]:
     return {agent: record for agent, record in read_all(coord, Family.PRESENCE).items() if isinstance(record, Presence)}
 
 
-def beats(coord: Coord, state: State) -> dict[Agent, int]:
-    """Return for each agent `at` of the heartbeat that keeps its claims alive."""
+def beats(coord: Coord, state: State, shown: Mapping[Agent, Presence] | None = None) -> dict[Agent, int]:
+    """Return for each agent `at` of the heartbeat that keeps its claims alive; `shown` are those known already."""
     now = coord.clock.now()
     found = {
         agent: counting_beat(state.agents[agent], record, now, state.skew)
-        for agent, record in records(coord).items()
+        for agent, record in (records(coord) if shown is None else shown).items()
         if agent in state.agents
     }
     known = {agent: at for agent, at in found.items() if at is not None}
     return known | {agent: max(at, known.get(agent, 0)) for agent, at in local_beats(coord, state).items()}
 
 
-def last_seen(coord: Coord, state: State) -> dict[Agent, int]:
-    """Return when each agent was last seen: by its newest heartbeat, whatever that says, or what it did to its claims.
+def last_seen(coord: Coord, state: State, shown: Mapping[Agent, Presence] | None = None) -> dict[Agent, int]:
+    """Return when each agent was last seen: by its newest heartbeat, whatever that says, or its last operation.
 
-    Nothing that is dated in the future counts.
+    Nothing that is dated in the future counts. `shown` are the heartbeats, if they are known.
     """
     latest = coord.clock.now() + state.skew
     found: dict[Agent, int] = {}
-    stamps = [(agent, record.at) for agent, record in records(coord).items()]
+    stamps = [(agent, record.at) for agent, record in (records(coord) if shown is None else shown).items()]
     stamps += local_beats(coord, state).items()
-    stamps += [(claim.holder, claim.renewed) for claim in state.claims.values() if not claim.unattended]
+    stamps += [(agent, member.at) for agent, member in state.agents.items() if member.at]
     for agent, at in stamps:
         if at <= latest:
             found[agent] = max(at, found.get(agent, 0))
     return found
 
 
+def claimed_last(state: State) -> dict[Agent, int]:
+    """Return when each agent last claimed or renewed what it holds: who said goodbye before that came back."""
+    found: dict[Agent, int] = {}
+    for claim in state.claims.values():
+        if not claim.unattended:
+            found[claim.holder] = max(claim.renewed, found.get(claim.holder, 0))
+    return found
+
+
 def own_record(coord: Coord) -> Presence | None:
     """Return what the agent last showed from this session."""
-    record = records(coord).get(coord.me.agent)
-    return record if record and record.session == coord.me.session else None
+    record = read_own(coord, Family.PRESENCE)
+    return record if isinstance(record, Presence) and record.session == coord.me.session else None
 
 
 def current_state(coord: Coord) -> str:
@@ -131,8 +158,11 @@ def roster(coord: Coord) -> list[Seen]:
     """Return all members by name, with what their presence says now."""
     now, state = coord.clock.now(), coord.known.state
     known = records(coord)
-    here = local_beats(coord, state)
-    return [_seen(agent, known.get(agent), here.get(agent, 0), now, state.skew) for agent in sorted(state.agents)]
+    seen, claimed = last_seen(coord, state, known), claimed_last(state)
+    return [
+        _seen(agent, known.get(agent), seen.get(agent), claimed.get(agent, 0), now, state.skew)
+        for agent in sorted(state.agents)
+    ]
 
 
 def believed_until(record: Presence, beat: int | None) -> int:
@@ -140,12 +170,29 @@ def believed_until(record: Presence, beat: int | None) -> int:
     return max(record.at, beat or 0) + record.ttl
 
 
-def _seen(agent: Agent, record: Presence | None, beat: int, now: int, skew: int) -> Seen:
+def _seen(agent: Agent, record: Presence | None, at: int | None, claimed: int, now: int, skew: int) -> Seen:
+    """Judge one agent by its heartbeat, by when it was last seen, and when it last claimed something.
+
+    1. No heartbeat is believed: online as long as one would have been. 2. It said goodbye, and claimed nothing since:
+    offline. 3. Too long ago: unknown.
+    """
     if record is None:
-        return Seen(agent, None, None, is_future=False)
-    if record.state != "offline" and now > believed_until(record, beat):
-        return Seen(agent, "unknown", record, is_future=False)
-    return Seen(agent, record.state, record, is_future=record.at > now + skew)
+        state = None if at is None else "online" if now <= at + DEFAULT_TTL else "unknown"
+        return Seen(agent, state, None, is_future=False, acted=at)
+    is_future = record.at > now + skew
+    at = record.at if at is None or is_future else at
+    came_back = record.state == "offline" and record.at < claimed <= now + skew
+    if record.state == "offline" and not came_back:
+        return Seen(agent, "offline", record, is_future, at)
+    state = "unknown" if now > believed_until(record, at) else "online" if came_back else record.state
+    return Seen(agent, state, record, is_future, at, came_back)
+
+
+def show_again(coord: Coord) -> None:
+    """Let who said goodbye, and claims again, be seen as online; it reaches others with the claim."""
+    own = own_record(coord)
+    if own is not None and own.state == "offline" and coord.actor is not None:
+        set_presence(coord, Wish("online", queue=0, will=""))
 
 
 def set_presence(coord: Coord, wish: Wish) -> Presence:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from git_coord.domain.ids import Agent, Nonce
 from git_coord.domain.items import Item
@@ -17,7 +17,7 @@ from .context import Coord
 from .leases import own_leases
 from .ledger import view
 from .posts import LIVE, Posted, board
-from .presence import Seen, beats, roster
+from .presence import Seen, beats, last_seen, records, roster
 
 NOBODY = Agent("")
 """Who acts where no agent is set up: every claim is somebody else's."""
@@ -47,6 +47,8 @@ class Picture:
     beats: dict[Agent, int]
     now: int
     vouched: Mapping[Nonce, int]
+    seen: Mapping[Agent, int] = field(default_factory=dict)
+    """When each agent was last seen, by its heartbeat or its operations."""
 
     def held(self, claim: LiveClaim) -> Held:
         """Describe one claim; one that waits "ends" when it keeps newcomers off no longer."""
@@ -57,7 +59,7 @@ class Picture:
         stale, is_confirmed = is_stale(claim, beat, self.now, self.state.skew), claim.op not in self.unconfirmed
         vouched = self.vouched.get(claim.op)
         unattended = is_unattended(claim, beat)
-        seen = beat if unattended else beat or claim.renewed
+        seen = self.seen.get(claim.holder)
         return Held(claim, lease_end(claim, beat), stale, is_confirmed, seen, vouched, unattended)
 
     def is_lost(self, claim: LiveClaim) -> bool:
@@ -69,7 +71,9 @@ def picture(coord: Coord) -> Picture:
     """Return what this clone knows now."""
     state, unconfirmed = view(coord)
     vouched = {own.claim.op: own.until for own in own_leases(coord, state)}
-    return Picture(state, unconfirmed, beats(coord, state), coord.clock.now(), vouched)
+    shown = records(coord)
+    seen = last_seen(coord, state, shown)
+    return Picture(state, unconfirmed, beats(coord, state, shown), coord.clock.now(), vouched, seen)
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,17 +58,18 @@ class Rejoined:
     is_confirmed: bool
 
 
-def rejoin(coord: Coord, pins: Pins, *, by_force: bool = False) -> Rejoined:
+def rejoin(coord: Coord, pins: Pins, *, unless_alive: bool = False) -> Rejoined:
     """Make this session the agent's current one, renew all it holds with the content of now, and show presence.
 
-    Takes and breaks nothing of anybody's. Raises CoordError: ERROR without membership, LOST while another session of
-    the agent lives elsewhere, unless `by_force`, UNKNOWN when the remote gives no answer (what was published then is
+    Takes and breaks nothing of anybody's. Raises CoordError: ERROR without membership, LOST with `unless_alive` while
+    another session of the agent lives elsewhere, UNKNOWN when the remote gives no answer (what was published then is
     pending).
     """
     open_ledger(coord)
     if coord.remote is not None:
         fetch_and_adopt(coord, ROSTER_FAMILIES)
-    _refuse_alive(coord, by_force=by_force)
+    if unless_alive:
+        _refuse_alive(coord)
     lost = lost_since_last(coord)
     before = picture(coord)
     membership.rejoin(coord)
@@ -80,9 +81,9 @@ def rejoin(coord: Coord, pins: Pins, *, by_force: bool = False) -> Rejoined:
     return Rejoined(own, lost, posts, is_confirmed)
 
 
-def _refuse_alive(coord: Coord, *, by_force: bool) -> None:
+def _refuse_alive(coord: Coord) -> None:
     found = elsewhere(coord)
-    if found is None or found.is_free or by_force:
+    if found is None or found.is_free:
         return
     text = f"{found.words(coord.clock.now())}; rejoin would take its place (--force)"
     data = {"agent": found.agent, "session": found.session, "worktree": found.worktree}

@@ -24,6 +24,7 @@ from .here import noted
 from .ledger import open_ledger
 from .operations import operation, require_membership
 from .place import UnreachableError, submit
+from .presence import show_again
 from .remote_ledger import ROSTER_FAMILIES, fetch_and_adopt
 from .selection import by_token
 from .tasks import refuse_blocked
@@ -196,6 +197,7 @@ def take_over(coord: Coord, wanted: Wanted, looks: Sequence[Looked], reason: str
 
     try:
         with taken_back(coord, drawn):
+            show_again(coord)
             submitted = submit(coord, make)
     except UnreachableError as trouble:
         raise cancelled(coord, trouble) from None
