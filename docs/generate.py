@@ -40,6 +40,7 @@ ENVIRONMENT = (
 SETTINGS = (
     ("coord.agent", "The agent's name, written by init for this worktree; what is shared names the main one's."),
     ("coord.agentWorktree", "Whose name coord.agent is, written by init: git copies it into new worktrees."),
+    ("coord.autoInit", "true: post-checkout sets up, as init does, each worktree that git worktree add makes."),
     ("coord.repo", "The ledger's UUID, written by init."),
     ("coord.remote", "The remote that has the ledger, when there are several; '.' for none."),
     ("coord.key", "The agent's private key, instead of a generated one."),

@@ -11,7 +11,7 @@ from git_coord.domain.ids import is_agent
 from git_coord.errors import CoordError, Kind
 from git_coord.guard import whose
 
-from .root import App, worktrees_own
+from .root import App
 
 TOOLS = (("CLAUDECODE", "claude"), ("CODEX_SANDBOX", "codex"), ("GEMINI_CLI", "gemini"), ("CURSOR_AGENT", "cursor"))
 """Environment variables by which known coding agents can be told, and what their names begin with."""
@@ -48,8 +48,16 @@ def _joined(*parts: str) -> str:
 
 def _main_agent(app: App) -> str | None:
     """Return the agent of the main worktree, which is the first one of most clones."""
-    main = app.location._replace(git_dir=app.location.common_dir)
-    return None if app.location.git_dir == app.location.common_dir else worktrees_own(app.config, main)
+    place = app.location
+    if place.git_dir == place.common_dir:
+        return None
+    own = os.path.join(place.common_dir, "config.worktree")  # of the main worktree, which git shows to no other
+    if os.path.exists(own):
+        done = app.git.run(["config", "--file", own, whose.AGENT], check=False)
+        if done.code == 0:
+            return os.fsdecode(done.out).strip()
+    shared = [name for scope, name in app.config.scoped(whose.AGENT) if scope not in ("worktree", "command")]
+    return shared[-1] if shared else None
 
 
 def _plain(text: str) -> str:

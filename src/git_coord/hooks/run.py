@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from git_coord.errors import CoordError, Kind
-from git_coord.guard import fast, refresh
+from git_coord.guard import fast, git, refresh
 
 if TYPE_CHECKING:
     from git_coord.app import App
@@ -34,6 +34,8 @@ def run_hook(name: str, args: Sequence[str], *, explain: bool = False) -> int:
         return 1  # so that a hook which says `git-coord hook … || exit` does nothing else when it is only asked
     if name in RECORDING:
         _record(name)
+    if name == "post-checkout":
+        _welcome(args)
     if name in refresh.HOOKS:
         fast.look_after(name, list(args))
         return 0
@@ -42,6 +44,13 @@ def run_hook(name: str, args: Sequence[str], *, explain: bool = False) -> int:
     if not explain and fast.is_allowed(name, list(args), None):
         return 0
     return _decide(name, args)
+
+
+def _welcome(args: Sequence[str]) -> None:
+    from .new_worktree import SETTING, is_new, welcome
+
+    if is_new(args) and git.Process("config", "--bool", SETTING).finish()[1].strip() == b"true":
+        welcome()
 
 
 def _record(name: str) -> None:
