@@ -102,7 +102,7 @@ def test_the_worktree_that_has_the_name_commits_without_a_word(pair: Pair, alpha
 def test_the_second_worktree_of_one_name_is_told_at_every_door(pair: Pair, alpha: Repo) -> None:
     tree = alpha.worktree("W").with_env(GIT_COORD_AGENT="alpha")
     where, step = f"alpha is at work in another worktree, {alpha.path}", "unset GIT_COORD_AGENT && git coord init"
-    for line in (["claim", "x"], ["release", "--all"], ["rejoin"]):
+    for line in (["claim", "x"], ["release", "--all"], ["rejoin"], ["presence", "set", "busy"], ["post", "hello"]):
         answer = tree.coord_json(*line, code=4)
         assert (answer["message"].partition(", seen")[0], answer["next"]) == (where, step), line
     checked = tree.coord("check", "a.txt")

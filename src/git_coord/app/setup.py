@@ -214,9 +214,11 @@ def _remember_name(app: App, name: str) -> None:
         return
     scope = _identity_scope(app)
     bound = f"{name} {whose.worktree_name(app.location.git_dir, app.location.common_dir)}"
+    scopes = [where for where, _ in app.config.scoped(whose.AGENT)]
     if worktrees_own(app.config, app.location) != name:
         configure(app, scope, whose.AGENT, name)
-    if scope == "--worktree" and app.config.get(whose.BOUND) != bound:
+        scopes.append(scope.removeprefix("--"))
+    if scopes[-1:] == ["worktree"] and app.config.get(whose.BOUND) != bound:
         # Git from 2.36 copies this file into each worktree that is added.
         configure(app, scope, "coord.agentWorktree", bound)
 

@@ -102,6 +102,17 @@ def _told(app: App, *, is_heard: bool) -> None:
         (told if is_heard else put_off)(app.coord)
 
 
+def require_here(app: App) -> None:
+    """Raise CoordError(LOST) for an agent that is at work in another session: what it shows is said from there.
+
+    A heartbeat from here would take the place of the one that keeps its claims alive. The ledger has been opened.
+    """
+    if app.coord.identity is not None and app.coord.actor is None:
+        from git_coord.service.operations import in_use
+
+        raise in_use(app.coord)
+
+
 def tell_nobody(app: App, output: Output) -> None:
     """Say that a name is in use elsewhere, beside the answer to a question; the ledger has been opened."""
     if app.coord.identity is not None and app.coord.actor is None:

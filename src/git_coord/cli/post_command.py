@@ -44,6 +44,7 @@ def command(
     """
     app, output = options.means(as_json, agent)
     open_ledger(app.coord)
+    options.require_here(app)
     require_membership(app.coord)
     if words[0] in VERBS and len(words) == 2:
         posted = _change(app, words[0], words[1], status, text)

@@ -72,6 +72,7 @@ def set_(
     """
     app, output = options.means(as_json, agent)
     open_ledger(app.coord)
+    options.require_here(app)
     require_membership(app.coord)
     if ttl is not None and ttl < LEAST_TTL and app.coord.remote is not None:
         text = f"presence for {ttl} s needs a push every {max(1, ttl // 3)} s; at least {LEAST_TTL}s"
