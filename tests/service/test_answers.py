@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from tests.service.scene import Desk, Scene, item, selected, trouble
 
+from git_coord.cli.render import as_of_stamp
 from git_coord.domain.items import Item
+from git_coord.domain.timestamps import format_stamp
 from git_coord.errors import CoordError, Kind
 from git_coord.guard import snapshot
 from git_coord.service import claims
@@ -57,6 +59,16 @@ def test_others_claims_decide_before_own_ones(scene: Scene) -> None:
     beta.granted("src/theirs.py")
     alpha.sync()
     assert answers(alpha, item("src"), item("src/mine.py")) == ["held", "mine"]
+
+
+def test_when_a_picture_was_taken_does_not_move_with_the_clock(scene: Scene) -> None:
+    alpha, _ = scene.joined("alpha", "beta")
+    alpha.sync()
+    taken = scene.clock.now()
+    scene.clock.sleep(30)
+    age = freshen(alpha.coord(), is_local=True)
+    scene.clock.sleep(1)
+    assert (age, as_of_stamp(age)) == (30, format_stamp(taken))
 
 
 def test_a_young_picture_is_answered_from_and_an_old_one_is_fetched(scene: Scene) -> None:

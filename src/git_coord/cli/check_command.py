@@ -80,7 +80,7 @@ def command(
         step = f"git coord claim {' '.join(free)} --wait {held_back.data['wait']}"
     if output.is_json:
         rows = [answer_object(answer, answer.status) for answer in answers]
-        found = {"resources": rows, "as_of": render.as_of_stamp(age, now.now), "code": _code(worst)}
+        found = {"resources": rows, "as_of": render.as_of_stamp(age), "code": _code(worst)}
         found["new"] = asked.new_objects
         told = {"message": held_back.message, **held_back.data} if held_back is not None else {}
         output.object(found | told | ({"next": step} if step else {}), ok=worst == 0)
@@ -160,7 +160,7 @@ def _unknown(app: App, output: Output, items: tuple[Item, ...], trouble: CoordEr
     if output.is_json:
         rows = [answer_object(answer, "unknown") for answer in old] or [_nobody(item) for item in items]
         fields = {"code": "unknown", "message": trouble.message, "next": step, "resources": rows}
-        output.object({**fields, "as_of": render.as_of_stamp(age, app.coord.clock.now())}, ok=False)
+        output.object({**fields, "as_of": render.as_of_stamp(age)}, ok=False)
         return Kind.UNKNOWN.exit_status
     picture = f"last picture {show_age(age)} old" if age is not None else "and it never was"
     output.talk(f"unknown: {trouble.message}, {picture}")

@@ -25,7 +25,7 @@ def command(count: int, as_json: bool, agent: str | None) -> int:
     now = app.coord.clock.now()
     if output.is_json:
         events = [_object(row) for row in rows]
-        output.object({"events": events, "as_of": render.as_of_stamp(picture_age(app.coord), now)})
+        output.object({"events": events, "as_of": render.as_of_stamp(picture_age(app.coord))})
         return 0
     output.lines([f"{render.clock_time(row.at, now)}  {row.line}{_why(row)}" for row in rows])
     return 0

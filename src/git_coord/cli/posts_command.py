@@ -39,7 +39,7 @@ def command(is_all: bool, whom: str | None, is_unread: bool, is_local: bool, as_
         mark_read(app.coord, shown)
     now = app.coord.clock.now()
     if output.is_json:
-        output.object({"posts": [post_object(posted) for posted in shown], "as_of": render.as_of_stamp(age, now)})
+        output.object({"posts": [post_object(posted) for posted in shown], "as_of": render.as_of_stamp(age)})
     else:
         output.lines([*([post_line(posted, now) for posted in shown] or ["none"]), render.as_of(age, app.remote_name)])
     return 0

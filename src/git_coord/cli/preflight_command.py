@@ -65,7 +65,7 @@ def command(resource: tuple[str, ...], globs: tuple[str, ...], is_local: bool, a
                 "next": steps[0] if steps else None,
                 "worktree": _worktree(app) if found.shared_with else None,
                 "new": asked.new_objects,
-                "as_of": render.as_of_stamp(age, found.now.now),
+                "as_of": render.as_of_stamp(age),
             },
             ok=found.decision == GO,
         )

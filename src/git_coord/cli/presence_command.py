@@ -33,7 +33,7 @@ def command(ctx: click.Context, is_local: bool, as_json: bool, agent: str | None
     now = app.coord.clock.now()
     shown = roster(app.coord)
     if output.is_json:
-        output.object({"agents": [agent_object(seen, now) for seen in shown], "as_of": render.as_of_stamp(age, now)})
+        output.object({"agents": [agent_object(seen, now) for seen in shown], "as_of": render.as_of_stamp(age)})
     else:
         rows = render.table([(agent_line(seen, now), _advice(seen, now)) for seen in shown]) if shown else []
         output.lines([*rows, render.as_of(age, app.remote_name)])

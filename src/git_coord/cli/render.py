@@ -18,6 +18,7 @@ from git_coord.domain.timestamps import format_stamp
 
 if TYPE_CHECKING:
     from git_coord.service.query import Held, Picture
+    from git_coord.service.sync import Age
 
 
 def quoted(arguments: Sequence[str]) -> str:
@@ -176,6 +177,6 @@ def as_of(age: int | None, remote: str | None) -> str:
     return f"as of {show_age(age)} ago, {remote}" if age is not None else f"never synced with {remote}"
 
 
-def as_of_stamp(age: int | None, now: int) -> str | None:
+def as_of_stamp(age: Age | None) -> str | None:
     """Return when the picture was last in step with the remote."""
-    return None if age is None else format_stamp(now - age)
+    return None if age is None else format_stamp(age.at)

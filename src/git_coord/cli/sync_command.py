@@ -9,6 +9,7 @@ import click
 from git_coord.app import App
 from git_coord.domain.chain import Placed
 from git_coord.domain.message import describe
+from git_coord.domain.timestamps import format_stamp
 from git_coord.errors import Kind
 from git_coord.service.landing import settle_landed
 from git_coord.service.losses import Loss
@@ -16,7 +17,7 @@ from git_coord.service.remote_ledger import ROSTER_FAMILIES
 from git_coord.service.sync import Synced, sync
 from git_coord.service.telling import listed
 
-from . import options, render
+from . import options
 from .settling import line, settled_object
 
 
@@ -48,7 +49,7 @@ def command(as_json: bool, agent: str | None) -> int:
                 "lost": [loss.line for loss in lost],
                 "settled": [settled_object(change) for change in settled],
                 "pushed": done.pushed,
-                "as_of": render.as_of_stamp(0, now),
+                "as_of": format_stamp(now),
             },
             ok=not lost,
         )

@@ -39,7 +39,7 @@ def command(range: str | None, is_github: bool, is_local: bool, as_json: bool, a
     if is_github or os.environ.get("GITHUB_ACTIONS") == "true":
         _annotate(output, done, reader)
     if output.is_json:
-        output.object(_object(done, now, reader), ok=not done.violations)
+        output.object(_object(done, reader), ok=not done.violations)
     else:
         output.lines([*_lines(done, now, reader), render.as_of(done.age, app.remote_name)])
     return Kind.CONFLICT.exit_status if done.violations else 0
@@ -55,12 +55,12 @@ def _reader(app: App, done: Verified) -> breaches.Reader:
     return breaches.Reader(me, head, done.onto, done.is_on_default)
 
 
-def _object(done: Verified, now: int, reader: breaches.Reader) -> dict[str, Any]:
+def _object(done: Verified, reader: breaches.Reader) -> dict[str, Any]:
     return {
         "code": "conflict" if done.violations else "ok",
         "commits": done.commits,
         "violations": [_violation(one, done.about.get(one.commit), reader) for one in done.violations],
-        "as_of": render.as_of_stamp(done.age, now),
+        "as_of": render.as_of_stamp(done.age),
     }
 
 

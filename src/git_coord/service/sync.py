@@ -129,18 +129,35 @@ def _push(coord: Coord, made: Extension | None, updates: list[RefUpdate]) -> lis
     return [result for result in results if result.status is PushStatus.REJECTED]
 
 
-def picture_age(coord: Coord, families: Collection[Family] = ()) -> int | None:
+class Age(int):
+    """How many seconds ago something was, and when (`at`, in seconds since the epoch), by one look at the clock.
+
+    Taken from a second look, the moment would be another one whenever a second has begun in between.
+    """
+
+    at: int
+
+    @classmethod
+    def since(cls, at: int, now: int) -> Age:
+        """Return the age at `now` of what was at `at`."""
+        age = cls(now - at)
+        age.at = at
+        return age
+
+
+def picture_age(coord: Coord, families: Collection[Family] = ()) -> Age | None:
     """Return how many seconds ago this clone last agreed with the remote; 0 without a remote, None for never."""
+    now = coord.clock.now()
     if coord.remote is None:
-        return 0
+        return Age.since(now, now)
     stamp = coord.files.read(SYNCED_PRESENCE if Family.PRESENCE in families else SYNCED)
     if stamp is None or not stamp.strip().isdigit():
         return None
-    age = coord.clock.now() - int(stamp)
+    age = Age.since(int(stamp), now)
     return age if age >= 0 else None  # the clock was set back: how old the picture is cannot be told
 
 
-def freshen(coord: Coord, *, is_local: bool, families: tuple[Family, ...] = SYNC_FAMILIES) -> int | None:
+def freshen(coord: Coord, *, is_local: bool, families: tuple[Family, ...] = SYNC_FAMILIES) -> Age | None:
     """Make the picture young enough to answer from, and return its age in seconds.
 
     Fetches unless the last good sync is younger than `coord.freshness` or `is_local`. Raises CoordError(UNKNOWN) when
@@ -164,4 +181,5 @@ def freshen(coord: Coord, *, is_local: bool, families: tuple[Family, ...] = SYNC
                 Kind.UNKNOWN, trouble.message, next=trouble.next, data={**trouble.data, "as_of_age": age}
             ) from None
         raise
-    return 0
+    now = coord.clock.now()
+    return Age.since(now, now)

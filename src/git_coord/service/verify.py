@@ -22,7 +22,7 @@ from .judge.span import complete, find_span
 from .ledger import open_ledger
 from .lineage import kept_since, lineage
 from .remote_ledger import fetch_and_adopt
-from .sync import picture_age
+from .sync import Age, picture_age
 from .team import MAX_BYTES, RULES_FILE, parse_team
 
 FAMILIES = (Family.CLAIMS, Family.REQUESTS, Family.NOTES)
@@ -34,7 +34,7 @@ class Verified:
 
     commits: int
     violations: tuple[Violation, ...]
-    age: int | None
+    age: Age | None
     about: Mapping[Oid, Described]
     """Author and subject of the commits against a claim."""
     onto: str | None
