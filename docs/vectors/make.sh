@@ -343,6 +343,10 @@ restored() { # the remote lost it all, and beta put it forward again; what else 
 	put policy < "$work/record"
 	grant alpha "$waits_of_alpha" '[]' true && copied "waiting/0/$((queued - 1))" "claims/0/$token/claim" && drop waiting && counts
 	step 55-hold-lifted 'alpha sets the policy; #43 alpha is granted w (edit)'
+
+	op alpha policy move '"prefix":"refs/heads/coord"' '"reason":"only branches"' '"url":null'
+	put moved < "$work/record" && counts
+	step 56-moved 'alpha moves the ledger'
 }
 listed() { echo "{\"agent\":\"$1\",\"nonce\":\"$(nonce $((n + $2)))\"}"; } # AGENT, how many operations from now
 restoration() { # LISTED
@@ -438,6 +442,9 @@ refusals() { # every one but the first differs from a placeable operation in one
 \"old\":\"$head\"
 \"root\":\"$root\"
 \"tree\":\"$head\"" | refuse place checkpoint-in-a-chain
+	with move '"prefix":"refs/heads/coord"
+"reason":""
+"url":null' | refuse place move-not-by-policy-key
 	rejoin beta '' '' break '' '' '"claims":["00000000000000000000000000000004"]
 "reason":""' | sign beta | refuse place break-not-by-policy-key
 }

@@ -21,6 +21,7 @@ LINES: dict[str, Sequence[str]] = {
     "deinit": ["deinit"],
     "whoami": ["whoami"],
     "policy": ["policy"],
+    "move": ["move", "--follow"],
     "claim": ["claim", "b"],
     "release": ["release", "a"],
     "renew": ["renew", "a"],

@@ -69,6 +69,13 @@ class Policy(Statement):
     void: Annotated[list[Hash], Field(max_length=256), no_repetition()]
 
 
+class Move(Statement):
+    kind: Literal["move"]
+    prefix: Line
+    reason: Line
+    url: Line | None
+
+
 class Join(Statement):
     kind: Literal["join"]
     key: Key
@@ -230,6 +237,7 @@ class Receipt(Announcement):
 
 KINDS: dict[str, type[Statement]] = {
     "policy": Policy,
+    "move": Move,
     "join": Join,
     "rejoin": Rejoin,
     "claim": Claim,

@@ -10,7 +10,7 @@ from git_coord.errors import CoordError, Kind
 from git_coord.service.context import Settings
 from git_coord.store import refnames
 from git_coord.store.git import Config, Git
-from git_coord.store.interface import Remote
+from git_coord.store.interface import Place, Remote
 from git_coord.store.refcache import ForgettingRemote, RefCache
 
 LOCAL_ONLY = "."
@@ -74,15 +74,19 @@ def open_remote(
     """Return the remote of this name, None without one; `lock_dir` is our folder in the common git directory."""
     if name is None:
         return None
-    from git_coord.store.interface import Place
     from git_coord.store.remote import GitRemote, Timeouts
 
     timeouts = Timeouts(seconds(config, "coord.fetchTimeout", 10), seconds(config, "coord.pushTimeout", 30))
-    setting = "pushurl" if config.get(f"remote.{name}.pushurl") else "url"
-    place = Place(name, setting, _url(git, config, name), config.get("coord.refPrefix") or refnames.DEFAULT_PREFIX)
+    place = remote_place(git, config, name)
     return ForgettingRemote(
         GitRemote(git, store.below, place, lock_dir=lock_dir, clock=clock, timeouts=timeouts, reach=reach), store
     )
+
+
+def remote_place(git: Git, config: Config, name: str) -> Place:
+    """Return where a configured remote would have the ledger."""
+    setting = "pushurl" if config.get(f"remote.{name}.pushurl") else "url"
+    return Place(name, setting, _url(git, config, name), config.get("coord.refPrefix") or refnames.DEFAULT_PREFIX)
 
 
 def _url(git: Git, config: Config, name: str) -> str:

@@ -19,6 +19,7 @@ COMMANDS = {
     "deinit": "remove everything of git coord from this clone",
     "whoami": "show agent, session, key, repository and remote",
     "policy": "show or change who may join, break and change policy",
+    "move": "move the ledger of the whole team to another place",
     "claim": "claim paths or tasks, all or none",
     "release": "give claims back, whole or in part",
     "renew": "renew leases and pins",

@@ -14,7 +14,8 @@ from .state import Counters, Epoch, LiveClaim, Member, Restored, State, Waiter
 from .statements import BlockTasks, Checkpoint, Operation, Policy, Release, Renew, Replay, Restore
 from .timestamps import format_stamp
 
-FORMAT, POLICY, COUNTERS, EPOCH, RESTORED = "format", "policy", "counters", "epoch", "restored"
+FORMAT, POLICY, COUNTERS, EPOCH = "format", "policy", "counters", "epoch"
+RESTORED, MOVED = "restored", "moved"
 OPERATIONS, AGENTS, CLAIMS, WAITING, BLOCKED = "op", "agents", "claims", "waiting", "blocked"
 
 
@@ -58,6 +59,8 @@ def changed_files(op: Operation, record: bytes, outcome: Outcome) -> Iterator[Fi
     state = outcome.state
     if state.policy is op:
         yield File(POLICY, record)
+    if state.moved is op:
+        yield File(MOVED, record)
     if op.agent in state.agents:
         yield File(f"{AGENTS}/{op.agent}", _member(state.agents[op.agent]))
     if isinstance(op, Checkpoint) and state.epoch:

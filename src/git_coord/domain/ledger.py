@@ -28,6 +28,7 @@ from .statements import (
     Checkpoint,
     Claim,
     Join,
+    Move,
     Operation,
     Policy,
     Rejoin,
@@ -122,6 +123,7 @@ _RULES: dict[type[Operation], Callable[[State, Any], Outcome]] = {
     Settle: rules.settle,
     Checkpoint: rules.checkpoint,
     Replay: restoring.replay,
+    Move: rules.move,
 }
 
 __all__ = [

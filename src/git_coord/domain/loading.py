@@ -12,9 +12,9 @@ from .fold import Fold
 from .ids import Agent, KeyText, Nonce, Oid, Session, Token
 from .index import ItemIndex
 from .items import Item
-from .layout import AGENTS, BLOCKED, CLAIMS, COUNTERS, EPOCH, POLICY, RESTORED, WAITING
+from .layout import AGENTS, BLOCKED, CLAIMS, COUNTERS, EPOCH, MOVED, POLICY, RESTORED, WAITING
 from .state import Block, Counters, Epoch, ItemKey, KeySince, LiveClaim, Member, Restored, State, Waiter, grant
-from .statements import BlockTasks, Claim, Operation, Policy, Release, Renew, Stamp, Takeover, parse_operation
+from .statements import BlockTasks, Claim, Move, Operation, Policy, Release, Renew, Stamp, Takeover, parse_operation
 from .timestamps import parse_stamp
 
 O = TypeVar("O", bound=Operation)  # noqa: E741 - the one type variable of this module
@@ -49,6 +49,7 @@ def _load(files: Mapping[str, bytes]) -> State:
         blocks=_load_blocks(files),
         epoch=read_epoch(files[EPOCH]) if EPOCH in files else None,
         restored=_load_restored(canonical.loads(files[RESTORED][:-1])) if RESTORED in files else None,
+        moved=_operation(files[MOVED], Move) if MOVED in files else None,
     )
 
 

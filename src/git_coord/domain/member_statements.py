@@ -72,6 +72,17 @@ class Rotate(Operation):
 
 
 @frozen
+class Move(Operation):
+    """The last operation of the ledger at its place: it goes on under `prefix`, and at `url` when that is not null."""
+
+    KIND = "move"
+    FIELDS = {"prefix": fields.line, "reason": fields.line, "url": optional(fields.line)}  # noqa: RUF012
+    prefix: str
+    reason: str
+    url: str | None
+
+
+@frozen
 class BlockTasks(Operation):
     """Say that tasks cannot be worked on; nobody can claim them, or what is below them, until that is lifted."""
 

@@ -17,6 +17,7 @@ SHOWN_CLAIMS = 10
 _PREFIX = {ItemKind.PATH: "", ItemKind.GLOB: "glob:", ItemKind.TASK: "task:", ItemKind.BRANCH: "branch:"}
 _VERBS = {
     "policy": "sets the policy",
+    "move": "moves the ledger",
     "join": "joins",
     "rejoin": "rejoins",
     "renew": "renews",

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from .digest import new
 from .ids import Agent, KeyText, Oid
 from .state import Member, State
-from .statements import Break, Checkpoint, Join, Operation, Policy, Replay, Restore, Rotate
+from .statements import Break, Checkpoint, Join, Move, Operation, Policy, Replay, Restore, Rotate
 
 MAX_PLACED = 256
 """Operations in one ledger commit, at most."""
@@ -34,7 +34,7 @@ def fault(state: State, op: Operation, key: KeyText) -> str | None:
 
     1. It names this ledger, and a head (only the root has none). 2. A join needs name and key both unused, its own
     signature, and the policy's admission. 3. Everything else needs a member, and a `seq` above the member's last.
-    4. Policy and break are signed by a policy key, anything else by the member's current key. 5. A new key is unused.
+    4. Policy, break and move are signed by a policy key, all else by the member's current key. 5. A new key is unused.
     """
     if isinstance(op, Checkpoint):
         return "a checkpoint begins an epoch, and is placed nowhere else"
@@ -105,7 +105,7 @@ def _join_fault(state: State, op: Join, key: KeyText, member: Member | None) -> 
 
 
 def _key_fault(state: State, op: Operation, key: KeyText, member: Member) -> str | None:
-    if isinstance(op, Policy | Break | Checkpoint):
+    if isinstance(op, Policy | Break | Checkpoint | Move):
         return None if key in state.policy.admins else "it is not signed by a policy key"
     if key != member.key:
         return f"it is not signed by {op.agent}'s key"

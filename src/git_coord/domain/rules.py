@@ -16,6 +16,7 @@ from .statements import (
     Cancel,
     Checkpoint,
     Join,
+    Move,
     Policy,
     Rejoin,
     Release,
@@ -31,6 +32,11 @@ def policy(state: State, op: Policy) -> Outcome:
     if (op.fold, op.skew) != (state.policy.fold, state.policy.skew):
         return Refused(state, Refusal.FIXED)
     return Done(replace(state, policy=op))
+
+
+def move(state: State, op: Move) -> Outcome:
+    """Say where the ledger goes on; that nobody places anything more where it was is for its readers."""
+    return Done(replace(state, moved=op))
 
 
 def join(state: State, op: Join) -> Outcome:

@@ -11,7 +11,7 @@ from .ids import Agent, KeyText, Nonce, Oid, Session, Token
 from .index import ItemIndex
 from .items import Intent, Item
 from .overlap import contains
-from .statements import Base, Claim, Landed, Policy, Stamp, Takeover
+from .statements import Base, Claim, Landed, Move, Policy, Stamp, Takeover
 
 ItemKey = tuple[Nonce, int]
 """One item of a live or waiting claim: the claim's nonce and the position in its own list."""
@@ -156,6 +156,8 @@ class State(Frozen):
     """None from the root on until the first checkpoint."""
     restored: Restored | None = None
     """None while the ledger was never restored."""
+    moved: Move | None = None
+    """Where the ledger was last said to go on."""
 
     @property
     def repo(self) -> str:

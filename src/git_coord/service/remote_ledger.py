@@ -13,6 +13,7 @@ from git_coord.store.refnames import LEDGER, SEEN, Family, Ref
 
 from .announce import FILES, KINDS, believed
 from .context import Coord
+from .exchange.moved import check_moved
 from .exchange.one_place import judge_place, remember_place
 from .exchange.own_refs import own_live
 from .ledger import BesideError, advance, check_anchors, fetched_ledger, open_ledger, untrusted, verified
@@ -59,6 +60,7 @@ def fetch_and_adopt(coord: Coord, families: Collection[Family] = SYNC_FAMILIES, 
     adopt_fetched(coord)
     if coord.head is not None and Family.EPOCHS in families:
         give_back(coord, coord.head.state)
+    check_moved(coord)
     note_synced(coord, families)
     if Family.POSTS in families:
         note_news(coord)

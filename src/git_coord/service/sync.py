@@ -15,6 +15,7 @@ from git_coord.store.refnames import Family
 
 from .beat import beat_if_due, note_pushed
 from .context import Coord
+from .exchange.moved import moved_away
 from .exchange.one_place import is_elsewhere
 from .exchange.refusal import host_refusal, refused_by_host
 from .ledger import candidates, fetched_ledger, open_ledger, place_locally
@@ -170,7 +171,7 @@ def freshen(coord: Coord, *, is_local: bool, families: tuple[Family, ...] = SYNC
 
         note_watched(coord)
         return age
-    is_young = age is not None and age < coord.settings.freshness and not is_elsewhere(coord)
+    is_young = age is not None and age < coord.settings.freshness and not (is_elsewhere(coord) or moved_away(coord))
     if is_local or (is_young and coord.head):
         return age
     try:

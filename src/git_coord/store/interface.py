@@ -128,6 +128,9 @@ class Remote(Protocol):
     def place(self) -> Place:
         """Where it is."""
 
+    def at(self, place: Place) -> Remote:
+        """Return the same for another place."""
+
     def fetch(self, families: Collection[Family], *, limit: float | None = None) -> None:
         """Bring these families into the fetched namespace, exactly as they are there, vanished ones pruned.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from git_coord.domain.ids import Oid
 from git_coord.domain.merkle import TREE_MODE, GitObject, hash_object, parse_tree
@@ -167,6 +167,10 @@ class MemoryRemote:
     def place(self) -> Place:
         """Where it plays to be."""
         return Place(self.name, "url", self.url, self.prefix)
+
+    def at(self, place: Place) -> MemoryRemote:
+        """Return the same hub by another name: there is only one in memory."""
+        return replace(self, name=place.name, url=place.url, prefix=place.prefix)
 
     def fetch(self, families: Collection[Family], *, limit: float | None = None) -> None:  # noqa: ARG002
         """Bring these families into the fetched namespace."""

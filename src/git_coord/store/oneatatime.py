@@ -40,6 +40,11 @@ class OneAtATime:
         self._clock = clock
         self._reach = reach
 
+    @property
+    def folder(self) -> str:
+        """Where lock and stamp lie."""
+        return self._folder
+
     @contextlib.contextmanager
     def turn(self, scope: str, names: Collection[str], limit: float) -> Iterator[Turn]:
         """Wait for a turn at most `limit` seconds; what the body marks done is stamped for those who wait.

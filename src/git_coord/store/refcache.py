@@ -101,6 +101,10 @@ class ForgettingRemote:
         """Where it is."""
         return self._below.place
 
+    def at(self, place: Place) -> ForgettingRemote:
+        """Return the same for another place."""
+        return ForgettingRemote(self._below.at(place), self._cache)
+
     def fetch(self, families: Collection[Family], *, limit: float | None = None) -> None:
         """Fetch, then forget."""
         try:

@@ -56,6 +56,13 @@ NEGOTIATION_TIPS = FETCHED + "*"
 """What a fetch may name as known, so that it never lists the user's own commits."""
 
 
+def is_prefix(text: str) -> bool:
+    """Tell whether refs of ours may lie under it at a remote."""
+    first, *rest = text.split("/")
+    plain = all(part[:1].isalnum() and part.replace("-", "").replace("_", "").isalnum() for part in rest)
+    return text.isascii() and len(text) <= 100 and first == "refs" and bool(rest) and plain
+
+
 def owned(family: Family, agent: Agent) -> Ref:
     """Return the agent's ref of a family; raises ValueError for the ledger, epochs and bad names."""
     if family in (Family.CLAIMS, Family.EPOCHS) or not is_agent(agent):

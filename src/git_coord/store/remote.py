@@ -79,6 +79,13 @@ class GitRemote:
         """Where it is."""
         return self._place
 
+    def at(self, place: Place) -> GitRemote:
+        """Return the same for another place."""
+        folder, reach = self._turns.folder, self._reach
+        return GitRemote(
+            self._git, self._store, place, lock_dir=folder, clock=self._clock, timeouts=self._timeouts, reach=reach
+        )
+
     def fetch(self, families: Collection[Family], *, limit: float | None = None) -> None:
         """Bring these families into the fetched namespace, or share a fetch that began after this was asked."""
         limit = min(self._timeouts.fetch, limit or self._timeouts.fetch)

@@ -14,9 +14,11 @@ from git_coord.domain.text import escape_for_display
 from git_coord.errors import CoordError, Kind
 from git_coord.service.context import Coord
 from git_coord.service.files import CoordFiles
-from git_coord.service.ledger import fetched_ledger
+from git_coord.service.ledger import fetched_ledger, verified
 from git_coord.service.lineage import lineage
 from git_coord.store.interface import Place
+
+from .moved import goes_to
 
 FILE = "place"
 """Where the ledger was last seen: the folder this is written in, for a clone that was copied is another one; then
@@ -72,8 +74,10 @@ def judge_place(coord: Coord) -> None:
         raise _refusal(kept, here, "has a copy of it")
 
 
-def _has_moved(_coord: Coord, _tip: Oid, _here: Place) -> bool:
-    return False
+def _has_moved(coord: Coord, tip: Oid, here: Place) -> bool:
+    """Tell whether the chain that is there says, verified, that it went on at this place."""
+    found = coord.head if coord.known.oid == tip else verified(coord, tip).head
+    return found is not None and found.state.moved is not None and goes_to(found.state.moved, here)
 
 
 def same_repository(one: str, other: str) -> bool:
@@ -113,7 +117,7 @@ def _read(files: CoordFiles) -> Place | None:
 def _refusal(kept: Place, here: Place, what: str) -> CoordError:
     """Return the error that names both places, with the line that sets back what was changed."""
     text = f"this clone's ledger is at {kept.shown()}, and {here.shown()}, which is configured now, {what}"
-    advice = "; nothing was pushed"
+    advice = "; nothing was pushed. To move the whole team, set it back first: git coord move"
     data = {"ledger_at": kept.shown(), "configured": here.shown()}
     return CoordError(Kind.UNKNOWN, escape_for_display(text) + advice, next=_set_back(kept, here), data=data)
 

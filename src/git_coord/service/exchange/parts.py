@@ -17,6 +17,7 @@ from git_coord.store import refnames
 from git_coord.store.interface import PushedRef, PushStatus, RefUpdate
 from git_coord.store.refnames import Family, Ref
 
+from .moved import check_moved
 from .one_place import is_elsewhere
 from .refusal import PER_REF, is_final
 
@@ -99,6 +100,7 @@ def require_place(coord: Coord) -> None:
         from git_coord.service.remote_ledger import LEDGER_FAMILIES, fetch_and_adopt  # noqa: PLC0415 - hardly ever
 
         fetch_and_adopt(coord, LEDGER_FAMILIES)
+    check_moved(coord)
 
 
 def _ordered(coord: Coord, updates: Sequence[RefUpdate]) -> list[RefUpdate]:
