@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from tests.helpers import PATIENCE, Repo, until
 from tests.race.crew import Ended, holdings, init, wrong
 
+from git_coord.domain.timestamps import format_stamp
 from git_coord.service.failpoints import STOP, VARIABLE
 
 Clones = Callable[..., tuple[Repo, ...]]
@@ -95,8 +97,12 @@ def clones(hub_and_clones: Clones, policy_key: str) -> tuple[Repo, Repo]:
 
 
 def let_it_lapse(repo: Repo) -> None:
-    """Ask until the lease, a second long, is over."""
-    until(lambda: repo.coord("check", "a.txt").code == 7)
+    """Ask until the end of the lease, a second long, is past; others call it stale a skew later."""
+    until(
+        lambda: (
+            repo.coord_json("check", "a.txt", code=3)["resources"][0]["lease_until"] < format_stamp(int(time.time()))
+        )
+    )
 
 
 def take(beta: Repo) -> int:

@@ -33,6 +33,10 @@ def read_stdin(is_nul: bool) -> list[str]:
     return [name for name in text.split("\0" if is_nul else "\n") if name]
 
 
+LONGEST = 2000
+"""Characters of a command that is advised; who names thousands of paths has the list at hand."""
+
+
 class Asked(NamedTuple):
     """The items that arguments mean, and those among them that nothing has yet, with the name that may be meant."""
 
@@ -113,7 +117,8 @@ def _refused(
             Kind.USAGE, text, next=f"git -C {quoted([wrong.folder])} coord {command} {quoted(wrong.instead)}"
         )
     line = quoted([*words, *before, *wrong.instead, *after, *patterns])
-    return CoordError(Kind.USAGE, text, next=f"git coord {command} {line}"[:2000])
+    step = f"git coord {command} {line}"
+    return CoordError(Kind.USAGE, text, next=step if len(step) <= LONGEST else None)
 
 
 def plain_items(app: App, names: Sequence[str], globs: Sequence[str] = ()) -> tuple[Item, ...]:
