@@ -154,6 +154,8 @@ SHAPES = {
     "presence": '{"agents": [AGENT], "as_of"}',
     "posts": '{"posts": [POST], "as_of"}',
     "post": "POST",
+    "post, presence set, not sent": '{"ok": true, the same fields, "sent": false, "why"}',
+    "status, not all sent": '{the same fields, "not_sent": {"posts", "presence", "operations"}}',
     "sync": '{"code", "remote", "head", "moved", "placed", "lost", "settled", "pushed", "as_of"}',
     "verify": (
         '{"code", "commits", "violations": [{"commit", "path", "holder", "token", "since", "kind"}], "as_of"}, and more'

@@ -76,8 +76,14 @@ def _names(value: Any) -> set[str]:
     return set().union(*map(_names, value)) if isinstance(value, list) else set()
 
 
-WAITS = {"claim, waited in vain", "claim, deadlock", "release --to"}
-"""Compared in tests/cli/test_waiting.py and test_hand_over.py."""
+WAITS = {
+    "claim, waited in vain",
+    "claim, deadlock",
+    "release --to",
+    "post, presence set, not sent",
+    "status, not all sent",
+}
+"""Compared in tests/cli/test_waiting.py, test_hand_over.py and test_sent.py."""
 LINES = {
     "claim, granted": (["claim", "b", "--stamp", "x=1"], 0),
     "claim, for less than one has": (["claim", "--read", "mine", "other", "--stamp", "x=1"], 0),

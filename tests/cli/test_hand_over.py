@@ -145,7 +145,10 @@ def test_a_hand_over_without_the_remote_is_carried_out_by_the_next_sync(pair: tu
     alpha.coord_json("claim", "a")
     url = alpha.git("config", "remote.origin.url").strip()
     alpha.git("config", "remote.origin.url", f"{url}.gone")
-    assert said(alpha.coord("release", "a", "--to", "beta"))[:2] == (0, "to be handed over to beta: #1   a\n")
+    assert said(alpha.coord("release", "a", "--to", "beta"))[:2] == (
+        0,
+        "to be handed over to beta: #1   a\nnot sent, the next sync carries it: no answer\n",
+    )
     alpha.git("config", "remote.origin.url", url)
     alpha.coord_json("sync")
     assert holdings(beta) == {"a": ("beta", 2)}

@@ -98,7 +98,7 @@ def test_doctor_names_what_mends_each_finding_and_it_does(pair: tuple[Repo, Repo
 
 def test_doctor_says_once_what_mends_several_findings(alone: Repo) -> None:
     out = alone.coord("doctor").out
-    assert out.count("does not fire") == 6
+    assert out.count("does not fire") == 8
     assert out.count("git coord hooks install") == 1
     assert out.endswith("       next   git coord hooks install\n")
     assert type_in(alone, "git coord hooks install").code == 0

@@ -139,12 +139,27 @@ def test_a_bypass_passes_and_the_holder_is_told_by_a_post(stage: Stage) -> None:
         0,
         "git coord: pushed to branch:main past #2 (GIT_COORD_BYPASS); alpha is told\n",
     )
-    succeed(stage.beta, "sync")
     succeed(stage.alpha, "sync")
     posts = stage.alpha.coord_json("posts", "--for", "me")["posts"]
     assert [(post["agent"], post["claim"], post["text"]) for post in posts] == [
         ("beta", 2, "pushed to branch:main past #2 (GIT_COORD_BYPASS)")
     ]
+
+
+def test_a_bypass_of_which_the_holder_cannot_be_told_yet_says_so_and_the_next_sync_does(stage: Stage) -> None:
+    stage.beta.commit("fine", **{"c.txt": "1\n"})
+    succeed(stage.beta, "sync")
+    hook = Path(stage.beta.git("config", "remote.origin.url")) / "hooks/pre-receive"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\nwhile read -r _ _ ref; do case $ref in refs/coord/*) exit 1 ;; esac; done\n")
+    hook.chmod(0o755)
+    done = push(stage.beta.with_env(GIT_COORD_BYPASS="1"), "origin", "HEAD:main")
+    words = "pushed to branch:main past #2 (GIT_COORD_BYPASS); the word to alpha is not sent, the next sync carries it"
+    assert done.err.splitlines()[0] == f"git coord: {words}"
+    hook.unlink()
+    succeed(stage.beta, "sync")
+    succeed(stage.alpha, "sync")
+    assert [post["agent"] for post in stage.alpha.coord_json("posts", "--for", "me")["posts"]] == ["beta"]
 
 
 def test_a_branch_and_a_commit_in_the_way_are_both_named(stage: Stage) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,10 +20,10 @@ def lost(pair: tuple[Repo, Repo]) -> Repo:
     """Return alpha, whose offline claim was refused when a helper placed it; its clone does not know that yet."""
     alpha, beta = pair
     alpha.coord_json("sync")
-    url = alpha.git("remote", "get-url", "origin")
-    alpha.git("remote", "set-url", "origin", f"{url}-away")
+    hub = Path(alpha.git("remote", "get-url", "origin"))
+    away = hub.rename(hub.with_name("away"))
     alpha.coord_json("claim", "a", "--offline")
-    alpha.git("remote", "set-url", "origin", url)
+    away.rename(hub)
     beta.coord_json("claim", "a")
     alpha.git("push", "-q", "origin", "+refs/coord/requests/alpha")
     beta.coord_json("sync")

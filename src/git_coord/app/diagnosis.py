@@ -136,6 +136,14 @@ def _pending(app: App) -> Iterator[Finding]:
                 yield Finding("note", f"{sealed.op.KIND} {seq} of {request.agent} waits for a sync", "git coord sync")
 
 
+def _unsent(app: App) -> Iterator[Finding]:
+    from git_coord.service.exchange.send import unsent
+
+    left = unsent(app.coord)._replace(operations=0)  # which are listed one by one
+    if words := left.words():
+        yield Finding("note", f"not sent: {words}", "git coord sync")
+
+
 def _remote(app: App) -> Iterator[Finding]:
     if app.coord.remote is None:
         yield Finding("ok", "no remote: claims hold in this clone and its worktrees only")
@@ -157,5 +165,6 @@ CHECKS: tuple[Callable[[App], Iterator[Finding]], ...] = (
     _refs,
     _locks,
     _pending,
+    _unsent,
     _remote,
 )

@@ -32,6 +32,8 @@ def tell(app: App, output: Output, to: str, done: list[HandedOver]) -> int:
         output.object({"confirmed": confirmed, "claims": rows, "granted": served_objects(served)})
         return 0
     output.lines([line for one in done for line in _lines(one, to, now)])
+    if any(one.moved is None for one in done):
+        output.lines(render.not_sent("no answer"))
     output.lines(served_lines(served))
     return 0
 

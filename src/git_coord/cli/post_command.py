@@ -10,10 +10,11 @@ from git_coord.domain.ids import Agent, Nonce, is_agent
 from git_coord.domain.text import is_clean_line
 from git_coord.errors import CoordError, Kind
 from git_coord.service import posts
+from git_coord.service.exchange.send import send
 from git_coord.service.ledger import open_ledger, view
 from git_coord.service.operations import require_membership
 
-from . import options, resources
+from . import options, render, resources
 from .status_command import post_line, post_object
 
 VERBS = ("take", "update", "remove")
@@ -37,7 +38,7 @@ def command(
     as_json: bool,
     agent: str | None,
 ) -> int:
-    """Post one line for others; they see it after the next sync, once, in the output of what they run anyway.
+    """Post one line for others. It is pushed at once, and they see it, once, in the output of what they run anyway.
 
     take: say that you take on somebody's post (exit 3 when another did). Only its author changes a post; with update
     and remove you change your own posts, or what you say about one you took: done, dropped.
@@ -50,11 +51,12 @@ def command(
         posted = _change(app, words[0], words[1], status, text)
     else:
         posted = posts.add_post(app.coord, _line(words, status, text), _addressee(app, to), _claim(app, claim))
+    why = send(app.coord)
     if output.is_json:
-        output.object(post_object(posted))
+        output.object({**post_object(posted), **render.sent_object(why)})
     else:
         word = "removed  " if words[0] == "remove" and len(words) == 2 else ""
-        output.lines([word + post_line(posted, app.coord.clock.now())])
+        output.lines([word + post_line(posted, app.coord.clock.now()), *render.not_sent(why)])
     return 0
 
 

@@ -8,6 +8,7 @@ from git_coord.domain.announcements import STATES
 from git_coord.domain.durations import show_age
 from git_coord.domain.timestamps import format_stamp
 from git_coord.errors import CoordError, Kind
+from git_coord.service.exchange.send import send
 from git_coord.service.leases import remember
 from git_coord.service.ledger import open_ledger, view
 from git_coord.service.operations import require_membership
@@ -65,7 +66,7 @@ def set_(
     as_json: bool,
     agent: str | None,
 ) -> int:
-    """Say how this agent is; others see it after the next sync or claim.
+    """Say how this agent is. It is pushed at once.
 
     STATE: online, busy, draining (finishes, takes nothing new), dormant, offline; or start, ready, standby, pause, end.
     coord.presence.share says how much of it others are told.
@@ -80,8 +81,10 @@ def set_(
     wish = Wish(ALIASES.get(state, state), note, task, queue, ttl, app.branch(), will)
     made = set_presence(app.coord, wish)
     remember(app.coord, view(app.coord)[0], shows=made.state != "offline")
+    why = send(app.coord)
     if output.is_json:
-        output.object({"agent": made.agent, "state": made.state, "since": format_stamp(made.since)})
+        shown = {"agent": made.agent, "state": made.state, "since": format_stamp(made.since)}
+        output.object({**shown, **render.sent_object(why)})
     else:
-        output.lines([f"{made.agent} is {made.state}"])
+        output.lines([f"{made.agent} is {made.state}", *render.not_sent(why)])
     return 0

@@ -180,3 +180,13 @@ def as_of(age: int | None, remote: str | None) -> str:
 def as_of_stamp(age: Age | None) -> str | None:
     """Return when the picture was last in step with the remote."""
     return None if age is None else format_stamp(age.at)
+
+
+def sent_object(why: str | None) -> dict[str, Any]:
+    """Return what `--json` says of what was to be sent to others."""
+    return {} if why is None else {"sent": False, "why": why}
+
+
+def not_sent(why: str | None) -> list[str]:
+    """Return the line for what others do not have yet."""
+    return [] if why is None else [f"not sent, the next sync carries it: {why}"]

@@ -13,6 +13,7 @@ from git_coord.domain.state import Block
 from git_coord.domain.timestamps import format_stamp
 from git_coord.service import query
 from git_coord.service.claiming import hold_error
+from git_coord.service.exchange.send import unsent
 from git_coord.service.leases import warnings
 from git_coord.service.members.read_only import limits
 from git_coord.service.posts import Posted
@@ -36,7 +37,7 @@ def command(is_local: bool, as_json: bool, agent: str | None) -> int:
     shown = query.status(app.coord)
     mark_read(app.coord, shown.posts)
     now = app.coord.clock.now()
-    why = limits(app.coord.files)
+    why, left = limits(app.coord.files), unsent(app.coord)
     reminded = reminder(app)
     if output.is_json:
         output.object(
@@ -46,6 +47,7 @@ def command(is_local: bool, as_json: bool, agent: str | None) -> int:
                 "waiting": [_waiting_object(waiting, shown.picture) for waiting in shown.waiting],
                 "blocked": [block_object(found) for found in shown.blocks],
                 "posts": [post_object(posted) for posted in shown.posts],
+                **({"not_sent": left._asdict()} if left.words() else {}),
                 "synced_at": render.as_of_stamp(age),
                 "as_of": render.as_of_stamp(age),
                 **({"read_only": why} if why else {}),
@@ -66,6 +68,8 @@ def command(is_local: bool, as_json: bool, agent: str | None) -> int:
     output.lines(_section("posts", [post_line(posted, now) for posted in shown.posts]))
     held_back = hold_error(shown.picture.state, now)
     output.lines([f"on hold   {held_back.message}"] if held_back is not None else [])
+    if left.words():
+        output.lines([f"not sent  {left.words()}      git coord sync"])
     output.lines([*(f"warning   {text}" for text in shown.warnings), render.as_of(age, app.remote_name)])
     if reminded is not None:
         output.lines([f"remember  {reminded[0]}", f"next      {reminded[1]}"])

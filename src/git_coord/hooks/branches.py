@@ -74,19 +74,31 @@ def way_out(one: Taken) -> str:
 
 
 def note_bypass(app: App, names: Iterable[str]) -> None:
-    """Tell each holder, by a post that the next sync carries, that a push went past its claim on a branch.
+    """Tell each holder, by a post that is sent at once, that a push went past its claim on a branch.
 
     Nothing else would show it: CI judges commits, and a bypassed push leaves none of its own.
     """
+    from git_coord.errors import CoordError, Kind
+    from git_coord.service.exchange.send import NOT_SENT, send
     from git_coord.service.posts import add_post
     from git_coord.service.query import picture
     from git_coord.service.sync import freshen
 
     if app.coord.identity is None:
         return
-    freshen(app.coord, is_local=False)
+    try:
+        freshen(app.coord, is_local=False)
+    except CoordError as trouble:
+        if trouble.kind is not Kind.UNKNOWN or app.coord.head is None:
+            raise  # else by the picture there is: the holder is to be told all the same
+    told = []
     for one in taken(picture(app.coord), app.coord.me.agent, names):
         claim = one.held.claim
         text = f"pushed to branch:{escape_for_display(one.branch)[:400]} past #{claim.token} (GIT_COORD_BYPASS)"
         add_post(app.coord, text, claim.holder, claim.op)
-        sys.stderr.write(f"git coord: {text}; {claim.holder} is told\n")
+        told.append((text, claim.holder))
+    is_sent = bool(told) and send(app.coord) is None
+    for text, holder in told:
+        sys.stderr.write(
+            f"git coord: {text}; {f'{holder} is told' if is_sent else f'the word to {holder} is {NOT_SENT}'}\n"
+        )

@@ -51,6 +51,16 @@ def read_own(coord: Coord, family: Family) -> Announcement | None:
     return max((record for _, record in found), key=lambda record: record.seq, default=None)
 
 
+def read_fetched(coord: Coord, family: Family, head: Head) -> dict[Agent, Announcement]:
+    """Return what the remote had of each member when it was asked last."""
+    return dict(_read(coord, family, True, head))
+
+
+def read_live(coord: Coord, family: Family, head: Head) -> dict[Agent, Announcement]:
+    """Return what this clone's own agents say."""
+    return dict(_read(coord, family, False, head))
+
+
 def _read(coord: Coord, family: Family, is_fetched: bool, head: Head) -> list[tuple[Agent, Announcement]]:
     prefix = refnames.prefix(family, fetched=is_fetched)
     refs = coord.store.refs(prefix) if is_fetched else own_live(coord, prefix)

@@ -120,7 +120,13 @@ def _told(coord: Coord, post_id: str) -> Posted:
     if coord.remote is not None:
         from .sync import sync  # noqa: PLC0415 - as above
 
-        sync(coord)
+        try:
+            sync(coord)
+        except CoordError as trouble:
+            if trouble.kind is not Kind.UNKNOWN:
+                raise
+            text = f"{trouble.message}; that you take {post_id} is noted here, the next sync carries it"
+            raise CoordError(Kind.UNKNOWN, text, next="git coord sync", data=trouble.data) from None
     made = _find(coord, post_id)
     if made.taker != coord.me.agent:
         _change(coord, lambda posts: tuple(p for p in posts if p.takes != Taken(made.agent, post_id)))
