@@ -182,9 +182,9 @@ def keeps_its_token(*args: Any) -> object:
     return MOVED(*args)._replace(token=args[2].token)
 
 
-def serves_backwards(outcome: Any, dropped: Any, at: int) -> object:
+def serves_backwards(outcome: Any, dropped: Any, at: int, only: Any) -> object:
     waiting = dict(reversed(outcome.state.waiting.items()))
-    return SERVE(outcome._replace(state=replace(outcome.state, waiting=waiting)), dropped, at)
+    return SERVE(outcome._replace(state=replace(outcome.state, waiting=waiting)), dropped, at, only)
 
 
 MOVED, SERVE = granting._moved, granting.serve
@@ -198,7 +198,7 @@ BROKEN: dict[str, Broken] = {
     "who came last is served first": Broken(two_wait_for_long, granting, "serve", serves_backwards),
     "who waits passes who waited before": Broken(two_wait_and_one_is_stuck, granting, "obstacles", only_claims),
     "who is served has a whole lease": Broken(two_wait, state, "UNATTENDED_SECONDS", 7200),
-    "who waits waits for ever": Broken(one_waits_too_long, granting, "overdue", lambda *_: ()),
+    "who waits waits for ever": Broken(one_waits_too_long, ledger, "overdue", lambda *_: ()),
     "two wait for each other": Broken(each_waits_for_the_other, granting, "cycle", lambda *_: ()),
     "a takeover at once": Broken(takes_at_once, granting, "_barred", lambda *_: None),
     "a takeover without having watched": Broken(takes_when_over_unwatched, granting, "_barred", lambda *_: None),
