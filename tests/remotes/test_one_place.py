@@ -158,3 +158,63 @@ def test_without_a_ledger_the_remote_that_is_followed_is_advised_else_upstream(
     assert clone.coord("init").err.splitlines()[-1] == "next   git config coord.remote theirs"
     clone.git("remote", "set-url", "origin", "/nonexistent")
     assert clone.coord("init").err.splitlines()[-1] == "next   git config coord.remote theirs"
+
+
+def tell(repo: Repo, **place: str) -> None:
+    """Track where the ledger is."""
+    rows = "".join(f'{key} = "{value}"\n' for key, value in place.items())
+    repo.commit("where the ledger is", **{".coord.toml": f"[ledger]\n{rows}"})
+    repo.git("push", "-q", "origin", "HEAD:main")
+
+
+def test_a_tracked_file_names_remote_and_prefix_and_every_new_clone_follows(
+    hub: Repo, tmp_path: Path, env: dict[str, str]
+) -> None:
+    pair = Pair(hub, *(replace(hub, path=tmp_path / name) for name in ("alpha", "beta")))
+    hub.git("clone", "-q", str(hub.path), str(pair.alpha.path))
+    tell(pair.alpha, url=f"file://{hub.path}", prefix="refs/heads/coord")
+    assert pair.alpha.coord_json("init", "--agent", "alpha")["ledger"] == "new"
+    assert pair.alpha.coord_json("claim", "a.txt")["confirmed"] is True
+    assert list(hub.refs("refs/coord")) == []
+    clone = fork(pair, "carol")
+    assert clone.coord_json("init", "--agent", "carol")["remote"] == "upstream"
+    assert clone.coord_json("claim", "a.txt", code=3)["holder"] == "alpha"
+    pair.alpha.commit("later", **{"b.txt": "b\n"})
+    pair.alpha.git("push", "-q", "origin", "HEAD:main")
+    ci = replace(hub, path=tmp_path / "ci")  # which judges by the file of the base
+    hub.git("clone", "-q", str(hub.path), str(ci.path))
+    assert ci.coord_json("verify")["violations"] == []
+    assert sorted(ci.refs("refs/coord-remote")) != []
+
+
+def test_a_place_that_no_remote_has_is_added_by_who_types_it(pair: Pair, tmp_path: Path) -> None:
+    tell(pair.alpha, url=str(pair.hub.path))
+    other = tmp_path / "mirror.git"
+    pair.hub.git("clone", "-q", "--bare", str(pair.hub.path), str(other))
+    clone = replace(pair.alpha, path=tmp_path / "carol")
+    pair.hub.git("clone", "-q", str(other), str(clone.path))
+    said = clone.coord("init", "--agent", "carol")
+    assert (said.code, said.err.splitlines()[-1]) == (1, f"next   git remote add ledger {pair.hub.path}")
+    typed(clone, said)
+    assert clone.coord_json("init", "--agent", "carol")["remote"] == "ledger"
+
+
+@pytest.mark.parametrize(
+    "place", [{"url": "ext::touch x"}, {"url": "--upload-pack=touch x"}, {"prefix": "refs/../x"}, {"prefix": "-x"}]
+)
+def test_a_place_that_could_run_something_is_no_place(place: dict[str, str], pair: Pair, tmp_path: Path) -> None:
+    clone = replace(pair.alpha, path=tmp_path / "carol")
+    pair.hub.git("clone", "-q", str(pair.hub.path), str(clone.path))
+    tell(clone, **place)
+    said = clone.coord("init", "--agent", "carol")
+    assert (said.code, "line 2: ledger." in said.err) == (1, True), said
+    assert not (clone.path / "x").exists()
+
+
+def test_a_branch_that_names_another_place_moves_no_clone_that_has_a_ledger(pair: Pair) -> None:
+    assert pair.beta.coord("sync").code == 0
+    pair.beta.write(".coord.toml", '[ledger]\nurl = "https://evil.example/x"\nprefix = "refs/heads/evil"\n')
+    assert pair.beta.coord_json("claim", "b.txt")["confirmed"] is True
+    assert pair.beta.coord_json("init")["remote"] == "origin"
+    notes = [row["text"] for row in pair.beta.coord_json("doctor")["findings"] if row["level"] == "note"]
+    assert [note for note in notes if "https://evil.example/x" in note and "git coord move" in note] != []

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from git_coord.domain.team import Team
 from git_coord.errors import CoordError, Kind
-from git_coord.service.exchange.one_place import known_remote
+from git_coord.service.exchange.one_place import known_remote, same_repository
 from git_coord.service.files import CoordFiles
+from git_coord.service.team import RULES_FILE, load_team
 from git_coord.store import refnames
 from git_coord.store.git import Config, Git
 from git_coord.store.location import discover
 
-from .configured import guess, remote_names
+from .configured import guess, remote_names, remote_place
 
 LOOK_SECONDS = 5
 """For each remote: one that is silent is not waited for."""
@@ -30,6 +32,9 @@ def check_remotes(cwd: str, env: Mapping[str, str]) -> None:
     config = git.config()
     names = remote_names(config)
     folder = os.path.join(location.common_dir, "coord")
+    if location.top is not None and not _has_memory(git):
+        follow_team(git, config, load_team(location.top)[0])
+        config = git.config()
     if config.get("coord.remote") or len(names) < 2 or known_remote(CoordFiles(folder, folder)) in names:
         return
     found = [name for name in names if _has_ledger(git, config, name)]
@@ -38,6 +43,38 @@ def check_remotes(cwd: str, env: Mapping[str, str]) -> None:
     text = f"several remotes ({', '.join(names)}), and none is chosen for the ledger"
     said = f"{text}: {name} {why}{several}" if found else f"{text}; {why}"
     raise CoordError(Kind.ERROR, said, next=f"git config coord.remote {shlex.quote(name)}")
+
+
+def _has_memory(git: Git) -> bool:
+    """Tell whether this clone has verified a ledger: then a tracked file that names another place is a question."""
+    return bool(git.run(["for-each-ref", refnames.SEEN]).out)
+
+
+def follow_team(git: Git, config: Config, team: Team) -> None:
+    """Configure what the tracked `.coord.toml` says of the ledger's place, where nothing else is configured.
+
+    Only a remote that is configured is used: nothing of the file's is given to git. Raises CoordError(ERROR) where no
+    remote has that URL, or another place is configured, with the line to type.
+    """
+    if team.url is not None:
+        names = [
+            name for name in remote_names(config) if same_repository(remote_place(git, config, name).url, team.url)
+        ]
+        if not names:
+            text = f"{RULES_FILE} says that the ledger is at {team.url}, and no remote of this clone has that URL"
+            raise CoordError(Kind.ERROR, text, next=f"git remote add ledger {shlex.quote(team.url)}")
+        _set(git, config, "coord.remote", names[0], names)
+    if team.prefix is not None:
+        _set(git, config, "coord.refPrefix", team.prefix, [team.prefix])
+
+
+def _set(git: Git, config: Config, key: str, value: str, fitting: Sequence[str]) -> None:
+    present = config.get(key)
+    if present is None:
+        git.run(["config", "--local", key, value])
+    elif present not in fitting:
+        text = f"{key} is {present} here, and {RULES_FILE} says that the ledger is elsewhere: {value}"
+        raise CoordError(Kind.ERROR, text, next=f"git config --replace-all {key} {shlex.quote(value)}")
 
 
 def _branch(git: Git) -> str | None:

@@ -8,15 +8,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from git_coord.domain.placing import fault
+from git_coord.domain.team import NO_RULES
 from git_coord.errors import CoordError
 from git_coord.service.adopt import walk
-from git_coord.service.exchange.one_place import judge_place
+from git_coord.service.exchange.one_place import judge_place, same_repository
 from git_coord.service.exchange.own_refs import copies
 from git_coord.service.ledger import fetched_ledger, open_ledger, verified
 from git_coord.service.lineage import lineage
 from git_coord.service.members.read_only import limits, read_only
 from git_coord.service.operations import require_membership
 from git_coord.service.requests import read_requests
+from git_coord.service.team import RULES_FILE, load_team
 from git_coord.store import refnames
 
 from .root import App
@@ -150,12 +152,25 @@ def _remote(app: App) -> Iterator[Finding]:
         return
     app.coord.remote.fetch((refnames.Family.CLAIMS, refnames.Family.EPOCHS))
     judge_place(app.coord)
+    yield from _of_the_team(app)
     yield Finding("ok", f"{app.coord.remote.name} answers")
     tip = fetched_ledger(app.coord)
     done = verified(app.coord, tip) if tip is not None and app.coord.head is not None else None
     if done is not None and done.fault is not None:
         text = f"the ledger at {app.coord.remote.name}: commit {done.fault.commit[:10]}: {done.fault.reason}"
         yield Finding("wrong", text, done.fault.next)
+
+
+def _of_the_team(app: App) -> Iterator[Finding]:
+    """Ask about a tracked file that names another place: it may be any branch's, and moves nobody."""
+    assert app.coord.remote is not None
+    here, team = app.coord.remote.place, load_team(app.location.top)[0] if app.location.top else NO_RULES
+    is_there = team.url is None or same_repository(team.url, here.url)
+    if not is_there or team.prefix not in (None, here.prefix):
+        text = (
+            f"{RULES_FILE} says that the ledger is at {team.url or here.url} ({team.prefix or here.prefix}), and it is"
+        )
+        yield Finding("note", f"{text} at {here.shown()}; a team moves by git coord move", f"git log -- :/{RULES_FILE}")
 
 
 CHECKS: tuple[Callable[[App], Iterator[Finding]], ...] = (

@@ -24,6 +24,8 @@ class Team:
     exempt: tuple[Rule, ...] = ()
     repo: str | None = None
     root: Oid | None = None
+    url: str | None = None
+    prefix: str | None = None
 
 
 NO_RULES = Team()

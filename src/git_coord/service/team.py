@@ -15,7 +15,9 @@ from git_coord.domain.items import ItemKind
 from git_coord.domain.team import NO_RULES, Rule, Team, parse_rule
 from git_coord.errors import CoordError, Kind
 from git_coord.guard import snapshot
+from git_coord.store.refnames import is_prefix
 
+from .exchange.moved import is_plain_url
 from .files import CoordFiles
 
 RULES_FILE = ".coord.toml"
@@ -68,6 +70,8 @@ def parse_team(data: bytes) -> Team:
         exempt=_rules(claims.get("exempt", []), "claims.exempt", text),
         repo=_pin(ledger.get("repo"), "ledger.repo", is_uuid, "what `git coord whoami` shows", text),
         root=Oid(root) if root else None,
+        url=_pin(ledger.get("url"), "ledger.url", is_plain_url, "a URL or path of a repository", text),
+        prefix=_pin(ledger.get("prefix"), "ledger.prefix", is_prefix, "what names of refs begin with", text),
     )
 
 
@@ -85,6 +89,8 @@ def _validate(values: dict[str, Any], text: str) -> dict[str, Any]:
         model_config = strict
         repo: str | None = None
         root: str | None = None
+        url: str | None = None
+        prefix: str | None = None
 
     class File(BaseModel):
         model_config = strict

@@ -54,6 +54,8 @@ def verify(coord: Coord, history: UserHistory, asked: str | None, *, is_local: b
     team = _team(coord, span.base)
     _pin(coord, team)
     is_new = open_ledger(coord) is None
+    if is_new and coord.remote is not None and team.prefix and coord.remote.place.prefix == refnames.DEFAULT_PREFIX:
+        coord.remote = coord.remote.at(coord.remote.place._replace(prefix=team.prefix))
     if coord.remote is not None and not is_local:
         fetch_and_adopt(coord, FAMILIES)
     _check_ledger(coord, team)
