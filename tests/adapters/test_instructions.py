@@ -80,8 +80,8 @@ def test_an_agent_that_follows_them_literally_gets_where_they_say(pair: Pair, co
     assert follow(5) == 0
     assert follow(6) == 0
     assert {claim["agent"] for claim in pair.alpha.coord_json("status")["claims"]} == {"beta"}
-    # Coming back in a new session: the first step's second command.
+    # Coming back in a new session: the command that the first step says.
     away = pair.alpha.with_env(GIT_COORD_SESSION="another")
-    assert away.coord("preflight", "a.txt").code == 7
-    assert away.run("sh", "-c", commands[1][1]).code == 0
+    step = away.coord_json("preflight", "a.txt", code=7)["next"]
+    assert away.run("sh", "-c", step).code == 0, step
     assert away.coord("preflight", "a.txt").code == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.cli.words import forget_sync, plain_json, said, type_in
@@ -143,12 +145,12 @@ def test_a_late_release_of_the_old_holder_changes_nothing(pair: tuple[Repo, Repo
 def test_a_hand_over_without_the_remote_is_carried_out_by_the_next_sync(pair: tuple[Repo, Repo]) -> None:
     alpha, beta = pair
     alpha.coord_json("claim", "a")
-    url = alpha.git("config", "remote.origin.url").strip()
-    alpha.git("config", "remote.origin.url", f"{url}.gone")
+    hub = Path(alpha.git("config", "remote.origin.url").strip())
+    hub.rename(f"{hub}.gone")
     assert said(alpha.coord("release", "a", "--to", "beta"))[:2] == (
         0,
         "to be handed over to beta: #1   a\nnot sent, the next sync carries it: no answer\n",
     )
-    alpha.git("config", "remote.origin.url", url)
+    Path(f"{hub}.gone").rename(hub)
     alpha.coord_json("sync")
     assert holdings(beta) == {"a": ("beta", 2)}

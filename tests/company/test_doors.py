@@ -130,7 +130,6 @@ FIRST_DOOR: dict[str, Callable[[Maker], Completed]] = {
     "--amend": amended,
     "rm": removed,
     "mv": moved,
-    "merge": merged_anew,
     "merge --squash": squashed,
     "stash pop": popped,
     "cherry-pick -n": picked_without_committing,
@@ -176,6 +175,7 @@ def pulled(beta: Maker) -> Completed:
 
 
 NO_DOOR: dict[str, Callable[[Maker], Completed]] = {
+    "merge that is clean": merged_anew,
     "rebase with edit": rebased_with_edits,
     "rebase --autosquash": squashed_by_rebase,
     "fast-import": imported,
