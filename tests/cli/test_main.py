@@ -81,6 +81,7 @@ def test_every_command_answers_with_one_object_also_when_it_cannot(repo: Repo, n
         "check": ["x"],
         "init": ["--agent", "Bad"],
         "run": ["true"],
+        "move": ["--follow"],
     }
     done = repo.with_env(GIT_COORD_AGENT="ghost").coord(name, *arguments.get(name, []), "--json")
     answer = json.loads(done.out)
@@ -116,6 +117,10 @@ def test_a_closed_pipe_ends_quietly(alone: Repo) -> None:
     assert done.err == ""
 
 
+GITS = ("submodule", "config", "log", "remote", "ls-remote")
+"""Commands of git that are advised."""
+
+
 def _advised() -> list[str]:
     """Return what the front end and the composition root advise, with replacement fields as `{}`."""
     found = []
@@ -132,8 +137,8 @@ def test_what_the_front_end_advises_are_commands_that_exist(repo: Repo) -> None:
     assert [
         step
         for step in steps
-        if not step.startswith(
-            ("git coord ", "git -C {} coord ", "git submodule ", "git config ", "git log ", "cd ", "{} ")
+        if not f"{step} ".startswith(
+            ("git coord ", "git -C {} coord ", *(f"git {verb} " for verb in GITS), "cd ", "{} ")
         )
     ] == []
     for step in steps:

@@ -12,7 +12,7 @@ from git_coord.domain.ids import Oid
 from git_coord.domain.loading import load_state
 from git_coord.domain.merkle import Tree, parse_tree
 from git_coord.domain.receipts import noted_commit, parse_line, records_in
-from git_coord.guard import fast, snapshot, verdict
+from git_coord.guard import snapshot, verdict, whose
 from git_coord.service.adopt import commit_date
 from git_coord.service.team import load_team, parse_team
 from git_coord.store.git import Config
@@ -195,7 +195,7 @@ def test_damaged_configuration_listings_are_read_as_far_as_they_go() -> None:
         config = Config(data)
         assert isinstance(config.get_all("coord.agent"), list)
         assert isinstance(config.under("remote"), dict)
-        fast.parse_settings(os.fsdecode(data))
+        whose.parse_settings(os.fsdecode(data))
 
     assert outcomes(ask, mutants(LISTINGS, 4000, 47))[1] == []
 

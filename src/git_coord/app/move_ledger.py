@@ -67,6 +67,8 @@ def follow(app: App) -> Place:
 
 def _here(app: App) -> Place:
     if app.coord.remote is None:
+        open_ledger(app.coord)
+        _ = app.coord.known  # where no ledger was begun, that is what there is to say
         raise CoordError(Kind.ERROR, "this ledger is local, it has no place at a remote", next="git remote")
     return app.coord.remote.place
 

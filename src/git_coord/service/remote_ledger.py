@@ -18,6 +18,7 @@ from .exchange.one_place import judge_place, remember_place
 from .exchange.own_refs import own_live
 from .ledger import BesideError, advance, check_anchors, fetched_ledger, open_ledger, untrusted, verified
 from .lineage import give_back, lineage
+from .recent import restore
 from .superseded import note_superseded
 from .unread_marks import note_news
 
@@ -52,7 +53,7 @@ def fetch_and_adopt(coord: Coord, families: Collection[Family] = SYNC_FAMILIES, 
         families = tuple(dict.fromkeys([*families, *ROSTER_FAMILIES]))
     replaced = [refnames.prefix(family, fetched=True) for family in REPLACED if family in families]
     before = coord.store.refs(*replaced)
-    remote_of(coord).fetch(families, limit=limit)
+    _fetch(coord, families, limit)
     coord.fetched_at = coord.clock.monotonic()
     if not coord.settings.keeps_history:
         note_superseded(coord, set(before.values()) - set(coord.store.refs(*replaced).values()))
@@ -68,6 +69,16 @@ def fetch_and_adopt(coord: Coord, families: Collection[Family] = SYNC_FAMILIES, 
         from .watched import note_watched  # noqa: PLC0415 - most fetches bring no presence
 
         note_watched(coord)
+
+
+def _fetch(coord: Coord, families: Collection[Family], limit: float | None) -> None:
+    """Fetch; once more where a prune had taken an object that a ref of ours names, at which git stumbles."""
+    try:
+        remote_of(coord).fetch(families, limit=limit)
+    except CoordError:
+        if not restore(coord):
+            raise
+        remote_of(coord).fetch(families, limit=limit)
 
 
 def note_synced(coord: Coord, families: Collection[Family] = LEDGER_FAMILIES) -> None:
