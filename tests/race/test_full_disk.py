@@ -118,7 +118,7 @@ def test_a_repository_that_may_only_be_read_is_read(env: dict[str, str], small: 
     (row,) = beta.coord_json("check", "a.txt", code=3)["resources"]
     assert row["holder"] == "alpha"
     refused = beta.coord("claim", "b.txt")
-    assert (refused.code, "Traceback" in refused.err) == (1, False)
+    assert (refused.code, "Traceback" in refused.err) == (5, False)
     subprocess.run(["mount", "-o", "remount,rw", str(small)], check=True)
     assert holdings(beta) == {"a.txt": "alpha"}
     assert wrong(alpha) == []

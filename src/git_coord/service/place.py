@@ -20,7 +20,7 @@ from git_coord.store.refnames import LEDGER, SEEN
 
 from .beat import beat_if_due, note_pushed
 from .context import Coord
-from .exchange.parts import push, require_place
+from .exchange.parts import ask_place, push
 from .exchange.refusal import host_refusal, refused_by_host
 from .ledger import candidates, fetched_ledger, note_losses_of, open_ledger, place_locally, take_extension
 from .members.read_only import require_writable
@@ -77,8 +77,7 @@ def submit(coord: Coord, make: Callable[[int], Operation], signer: Signer | None
     by = signer or coord.own_signer
     if coord.remote is None:
         return _submit_locally(coord, make, by)
-    if coord.settings.offline != "allow":  # else it holds here only until a push, which looks for itself
-        require_place(coord)
+    ask_place(coord)
     beat_if_due(coord, acts=True)
     return _submit_to_remote(coord, make, by)
 

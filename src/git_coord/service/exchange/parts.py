@@ -103,6 +103,18 @@ def require_place(coord: Coord) -> None:
     check_moved(coord)
 
 
+def ask_place(coord: Coord) -> None:
+    """Raise what another place says, before anything is published for it; one without an answer is asked by the push.
+
+    Until then it is as with any remote that is away: what holds here only, holds here only.
+    """
+    try:
+        require_place(coord)
+    except CoordError as trouble:
+        if trouble.kind is not Kind.UNKNOWN or trouble.data.keys() & {"ledger_at", "moved"}:
+            raise
+
+
 def _ordered(coord: Coord, updates: Sequence[RefUpdate]) -> list[RefUpdate]:
     """Put first what matters: the ledger, one's own request, those of others, presence of who holds something."""
     if len(updates) <= PAIR:

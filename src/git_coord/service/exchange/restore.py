@@ -6,7 +6,7 @@ push that replays it has landed, so a kill between any two steps forgets nothing
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
@@ -14,6 +14,7 @@ from git_coord.crypto.keys import Signer
 from git_coord.domain import chain
 from git_coord.domain.chain import Extension, Head, OpId, Placed, Sealed
 from git_coord.domain.ids import Oid
+from git_coord.domain.outcome import Refused
 from git_coord.domain.placing import MAX_PLACED, fault
 from git_coord.domain.restoring import is_on_hold
 from git_coord.domain.statements import (
@@ -36,6 +37,7 @@ from git_coord.service.lineage import lineage, shared
 from git_coord.service.moving import store
 from git_coord.service.operations import operation
 from git_coord.service.records import seal_operation
+from git_coord.service.requests import withdraw
 from git_coord.store.interface import ABSENT, PushStatus, RefUpdate
 from git_coord.store.refnames import LEDGER
 
@@ -95,7 +97,9 @@ def merge(coord: Coord, tip: Oid, live: Oid | None, seen: Oid | None) -> bool:
     if there.fault is not None or there.head is None:
         raise untrusted(there)
     here = walk(coord, base, ours[common:])
-    rows = missing(coord, ours[common:], there.placed)
+    refused = [each.sealed for each in here.placed.values() if isinstance(each.outcome, Refused)]
+    rows = missing(coord, ours[common:], there.placed, {sealed.id for sealed in refused})
+    _forget(coord, refused)
     replay = Replaying(coord, there.head) if rows else None
     if replay is not None and not _replayed(coord, replay, rows, there, tip):
         return False
@@ -134,12 +138,24 @@ def _replayed(coord: Coord, replay: Replaying, rows: Rows, there: Walk, tip: Oid
     return True
 
 
-def missing(coord: Coord, lost: Sequence[Oid], placed: Mapping[OpId, Placed]) -> Rows:
-    """Return the lost commits that the other chain does not know of, with what each placed that it does not have."""
+def _forget(coord: Coord, refused: Sequence[Sealed]) -> None:
+    """Let nothing be asked again for which its author was told no, though the other chain knows nothing of that."""
+    coord.given_up.update(sealed.id for sealed in refused)
+    if coord.identity is not None and coord.signer is not None:
+        for sealed in refused:
+            if sealed.op.agent == coord.me.agent:
+                withdraw(coord, sealed)
+
+
+def missing(coord: Coord, lost: Sequence[Oid], placed: Mapping[OpId, Placed], refused: Collection[OpId] = ()) -> Rows:
+    """Return the lost commits that the other chain does not know of, with what each placed that it does not have.
+
+    Not what was refused there: its author has heard so, and would come to hold something without knowing.
+    """
     replays = (each.sealed.op for each in placed.values() if isinstance(each.sealed.op, Replay))
     listed = {row.commit for op in replays for row in op.lost}
     rows = [
-        (commit, [s for s in found if s.id not in placed and not isinstance(s.op, MACHINERY)])
+        (commit, [s for s in found if not (s.id in placed or s.id in refused or isinstance(s.op, MACHINERY))])
         for commit, found in operations_by_commit(coord, lost)
     ]
     return [(commit, found) for commit, found in rows if found or commit not in listed]
