@@ -7,14 +7,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.domain.world import World, oid_of
 
 from git_coord.domain.ids import Agent
 from git_coord.domain.items import Intent, Item, ItemKind, file_item
 from git_coord.domain.ledger import Granted, Outcome, Refusal, Refused, apply
-from git_coord.domain.obstacles import in_the_way
+from git_coord.domain.obstacles import in_the_way, kept_from
 from git_coord.domain.team import NO_RULES
 from git_coord.guard import snapshot as flat
 from git_coord.guard.verdict import all_free
@@ -94,6 +94,17 @@ def preflighted(now: Picture, agent: str, asked: list[Item], changed: list[Item]
         return preflight.look_around(means(agent), asked, changed).decision
 
 
+EDIT = Intent.EDIT
+IN_A_ROUND = [
+    ("alpha", "claim", [Item(ItemKind.PATH, "a", EDIT)]),
+    ("beta", "claim", [Item(ItemKind.PATH, "x.py", EDIT)]),
+    ("gamma", "wait", [file_item("a/b")]),
+    ("alpha", "wait", [Item(ItemKind.PATH, "x.py", EDIT), Item(ItemKind.PATH, "b", EDIT)]),
+]
+"""Gamma waits for alpha, which waits for beta, and would for gamma: once others may, gamma may still not claim b."""
+
+
+@example(steps=IN_A_ROUND, asked=Item(ItemKind.PATH, "b", EDIT), later=11, fold="none")
 @settings(max_examples=150, deadline=None)
 @given(steps=moves, asked=items, later=minutes, fold=st.sampled_from(["none", "case+nfc"]))
 def test_every_look_says_what_a_claim_would_come_to(
@@ -109,7 +120,7 @@ def test_every_look_says_what_a_claim_would_come_to(
         if isinstance(outcome, Granted):
             assert found.status in ("free", "mine")
             assert preflighted(now, agent, [asked], []) == "go"
-            assert in_the_way(state, Agent(agent), (asked,), at) == ()
+            assert kept_from(state, Agent(agent), (asked,), at) == ()
         else:
             assert isinstance(outcome, Refused)
             expected = ("blocked",) if outcome.reason is Refusal.BLOCKED else ("held", "stale")
@@ -119,6 +130,7 @@ def test_every_look_says_what_a_claim_would_come_to(
             assert in_the_way(state, Agent(agent), (asked,), at) == outcome.conflicts
 
 
+@example(steps=IN_A_ROUND, path="b/x.py", later=11, fold="none")
 @settings(max_examples=150, deadline=None)
 @given(steps=moves, path=st.sampled_from(PATHS), later=minutes, fold=st.sampled_from(["none", "case+nfc"]))
 def test_every_hook_says_of_a_file_what_a_claim_of_it_would_come_to(

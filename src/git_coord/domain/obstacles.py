@@ -41,10 +41,28 @@ def in_the_way(
 ) -> tuple[Conflict, ...]:
     """Return what keeps the agent from these items at the moment `at`: the one answer of claims, reads and hooks.
 
-    As `obstacles`, after the waiters whose time is over have gone, as they will when anything is placed. Beside it only
-    `blocks_on` keeps somebody from a claim.
+    As `obstacles`, after the waiters whose time is over have gone, as they will when anything is placed. Beside it
+    `blocks_on` keeps somebody from a claim, and waiting for itself (`kept_from`).
     """
     return obstacles(unqueued(state, overdue(state, at)), agent, items, at, number)
+
+
+def kept_from(state: State, agent: Agent, items: tuple[Item, ...], at: int) -> tuple[Conflict, ...]:
+    """Return what a look shows in the way of a claim: as `in_the_way`, else who would then wait in a round."""
+    cleared = unqueued(state, overdue(state, at))
+    return obstacles(cleared, agent, items, at) or tuple(_closing(cleared, agent, items, at))
+
+
+def _closing(state: State, agent: Agent, items: tuple[Item, ...], at: int) -> Iterator[Conflict]:
+    """Yield the waiters that want one of these items and for which the agent waits already, however far round."""
+    if all(waiter.agent != agent for waiter in state.waiting.values()):
+        return
+    waited_for = reachable(state, agent, at)
+    for asked in items:
+        for nonce, position in state.asked.overlapping(asked):
+            waiter, held = state.waiting[nonce], state.waiting[nonce].op.items[position]
+            if waiter.agent != agent and waiter.agent in waited_for and Intent.EDIT in (asked.intent, held.intent):
+                yield Conflict(asked, waiter.as_claim(), held)
 
 
 def overdue(state: State, at: int) -> tuple[Waiter, ...]:
@@ -103,6 +121,16 @@ def cycle(state: State, start: Agent, at: int) -> tuple[Agent, ...]:
         else:
             trail.pop()
     return ()
+
+
+def reachable(state: State, start: Agent, at: int) -> frozenset[Agent]:
+    """Return every agent that `start` waits for, and that those wait for."""
+    found, trail = set[Agent](), [start]
+    while trail:
+        new = set(_waited_for(state, trail.pop(), at)) - found
+        found |= new
+        trail += new
+    return frozenset(found)
 
 
 def _waited_for(state: State, agent: Agent, at: int) -> Iterator[Agent]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from git_coord.app import App
 from git_coord.domain.ids import Agent
 from git_coord.domain.items import Item, file_item
-from git_coord.domain.obstacles import in_the_way
+from git_coord.domain.obstacles import kept_from
 from git_coord.domain.state import LiveClaim, strongest
 from git_coord.domain.team import Reach, Team, entitled
 from git_coord.lean import NamedTuple
@@ -59,7 +59,7 @@ def judge(now: Picture, team: Team, me: Agent | None, paths: Sequence[str]) -> J
     for path in paths:
         if exempt.covers(path):
             continue
-        found = in_the_way(now.state, me or NOBODY, (file_item(path),), now.now)
+        found = kept_from(now.state, me or NOBODY, (file_item(path),), now.now)
         foreign = strongest([(conflict.claim, conflict.held) for conflict in found])
         own = None if foreign else strongest([pair for pair in _covering(now, path) if pair[0].holder == me])
         if foreign is not None:

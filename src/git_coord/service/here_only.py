@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from git_coord.domain.obstacles import in_the_way
+from git_coord.domain.obstacles import kept_from
 from git_coord.domain.statements import Claim, Release, Target
 from git_coord.errors import CoordError, Kind
 
@@ -26,7 +26,7 @@ def claim_here(coord: Coord, wanted: Wanted) -> ClaimGranted | ClaimRefused:
     require_membership(coord)
     check_ttl(coord, wanted.ttl)
     state, _ = view(coord)
-    if found := in_the_way(state, coord.me.agent, wanted.items, coord.clock.now()):
+    if found := kept_from(state, coord.me.agent, wanted.items, coord.clock.now()):
         return ClaimRefused(found)
     if held_back := hold_error(state, coord.clock.now()):
         raise held_back
@@ -38,7 +38,7 @@ def claim_here(coord: Coord, wanted: Wanted) -> ClaimGranted | ClaimRefused:
     if nonce in state.claims:
         return ClaimGranted(state.claims[nonce], is_confirmed=False)
     cancel(coord, nonce)
-    if found := in_the_way(state, coord.me.agent, wanted.items, coord.clock.now()):
+    if found := kept_from(state, coord.me.agent, wanted.items, coord.clock.now()):
         return ClaimRefused(found)
     raise CoordError(Kind.UNKNOWN, "the claim cannot be placed here", next="git coord sync")
 

@@ -9,7 +9,7 @@ from git_coord.domain.ids import Agent, Nonce
 from git_coord.domain.items import Item
 from git_coord.domain.lease import is_stale, is_unattended, lease_end
 from git_coord.domain.ledger import Conflict
-from git_coord.domain.obstacles import PROTECTED_SECONDS, blocks_on, in_the_way, overdue
+from git_coord.domain.obstacles import PROTECTED_SECONDS, blocks_on, in_the_way, kept_from, overdue
 from git_coord.domain.restoring import is_on_hold
 from git_coord.domain.state import Block, LiveClaim, State, Waiter
 
@@ -108,7 +108,7 @@ def _with_blocks(state: State, found: Checked) -> Checked:
 
 def _checked(now: Picture, asked: Item, me: Agent | None) -> Checked:
     """Answer as a claim would; of several in the way one whose lease is not over, since that decides."""
-    found = in_the_way(now.state, me or NOBODY, (asked,), now.now)
+    found = kept_from(now.state, me or NOBODY, (asked,), now.now)
     if found:
         first = min(found, key=lambda conflict: now.held(conflict.claim).is_stale)
         held = now.held(first.claim)
