@@ -22,8 +22,8 @@ from tests.simulation.worker import OVER, Orders
 
 DESCRIBED = 'cd "$1" && exec "$2" -m tests.simulation.worker "$3"'
 """How an agent is started from its clone: the tests are found from their own folder."""
-FINISHING = 300
-"""Seconds after the end in which what was begun may be finished, at most; a quiet machine needs few."""
+FINISHING = 40
+"""Leases after the end in which what was begun may be finished, at most; a quiet machine needs few."""
 
 
 class Director:
@@ -33,6 +33,7 @@ class Director:
         self.stage, self.plan, self.with_claims = stage, plan, with_claims
         self.journal = Journal(stage.folder, "director")
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._finishing = FINISHING * plan.ttl
 
     def direct(self) -> None:
         """Let it all happen; what is left of dead agents in the end is taken over by who never had trouble."""
@@ -49,15 +50,15 @@ class Director:
                 thread.join()
             (self.stage.folder / OVER).touch()
             for agent, process in self._processes.items():
-                self.journal.note("status", agent=agent, code=process.wait(self.plan.seconds + 2 * FINISHING))
+                self.journal.note("status", agent=agent, code=process.wait(self.plan.seconds + 2 * self._finishing))
             self.journal.note("ends")
             if self.with_claims:
                 self._start(self.plan.agents[0], 0)
-                self._processes[self.plan.agents[0]].wait(2 * FINISHING)
+                self._processes[self.plan.agents[0]].wait(2 * self._finishing)
 
     def _start(self, agent: str, until: float) -> None:
         clone, ttl = self.stage.clones[agent], self.plan.ttl
-        end = max(until, time.monotonic()) + FINISHING
+        end = max(until, time.monotonic()) + self._finishing
         places = str(clone.path), str(self.stage.folder)
         orders = Orders(agent, *places, until, end, ttl, self.with_claims, is_last=not until)
         command = ["sh", "-c", DESCRIBED, "sh", str(ROOT), sys.executable, json.dumps(asdict(orders))]
@@ -112,7 +113,7 @@ class Director:
         self._mercy(mishap.agent).unlink()
         self.journal.note(mishap.kind, agent=mishap.agent)
         pause(mishap.away)
-        latest = time.monotonic() + FINISHING
+        latest = time.monotonic() + self._finishing
         while self.with_claims and time.monotonic() < latest and self._times_taken(mishap.agent) == before:
             pause(0.5)
 

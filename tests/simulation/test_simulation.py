@@ -13,7 +13,7 @@ from tests.simulation.plan import plan
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)  # a minute or two where other work goes on beside it
+@pytest.mark.timeout(1500)  # a minute or two where other work goes on beside it
 def test_of_agents_that_are_killed_stopped_and_cut_off_nothing_is_lost_and_nobody_is_passed(
     tmp_path: Path, env: dict[str, str]
 ) -> None:
