@@ -76,7 +76,7 @@ step() { # NAME LINE...: commit what the index holds under this message, and wri
 	echo "$head" > "$dir/id"
 	git cat-file commit "$head" > "$dir/commit"
 	git ls-tree -rt "$head" > "$dir/tree"
-	git ls-tree -r --name-only "$head" | grep -E '^(format|counters|epoch|restored|agents/.*)$|/grant$' | while read -r path; do
+	git ls-tree -r --name-only "$head" | grep -E '^(format|counters|epoch|restored|agents/.*|expelled/.*)$|/grant$' | while read -r path; do
 		echo "$path $(git cat-file blob "$head:$path")"
 	done > "$dir/derived"
 	drop op
@@ -347,6 +347,36 @@ restored() { # the remote lost it all, and beta put it forward again; what else 
 	op alpha policy move '"prefix":"refs/heads/coord"' '"reason":"only branches"' '"url":null'
 	put moved < "$work/record" && counts
 	step 56-moved 'alpha moves the ledger'
+
+	expelled
+}
+expelled() { # beta is put out with all it has, and comes back with another key
+	claim beta '{"intent":"edit","path":"v"}' '[]' null "\"$(stamp $((n + 30)))\""
+	waits && counts
+	step 57-waits 'beta waits for v (edit): alpha #42'
+
+	op alpha policy expel '"agents":["beta"]' '"reason":"a stolen key"'
+	drop waiting && drop claims/0/12 && drop claims/0/15 && drop claims/0/16 && drop claims/0/18 && drop agents/beta && counts
+	object "\"at\":\"$(stamp "$minute")\"" '"by":"alpha"' "\"keys\":[$keys_beta]" "\"ops\":$n" '"reason":"a stolen key"' | put expelled/beta
+	step 58-expelled 'alpha expels beta'
+
+	op alpha policy expel '"agents":["alpha","beta"]' '"reason":""' && counts
+	step 59-no-such-member 'alpha is refused expel: no such member'
+
+	op alpha policy policy "\"admins\":[\"$(key policy)\"]" '"fold":"none"' '"join":"listed"' \
+		"\"listed\":[{\"agent\":null,\"key\":\"$(key stranger)\"},{\"agent\":\"beta\",\"key\":\"$(key beta2)\"}]" '"max_lease":604800' '"restore_hold":0' '"skew":60' '"takeover":"gated"' \
+		"\"void\":[]"
+	put policy < "$work/record" && counts
+	step 60-listed-by-name 'alpha sets the policy'
+
+	op beta beta2 join "\"key\":\"$(key beta2)\""
+	drop expelled && keys_beta="$keys_beta,{\"from\":$n,\"key\":\"$(key beta2)\"}" && counts
+	step 61-comes-back 'beta joins'
+
+	op alpha policy expel '"agents":["beta"]' '"reason":""'
+	drop agents/beta && counts
+	object "\"at\":\"$(stamp "$minute")\"" '"by":"alpha"' "\"keys\":[$keys_beta]" "\"ops\":$n" '"reason":""' | put expelled/beta
+	step 62-expelled-again 'alpha expels beta'
 }
 listed() { echo "{\"agent\":\"$1\",\"nonce\":\"$(nonce $((n + $2)))\"}"; } # AGENT, how many operations from now
 restoration() { # LISTED
@@ -424,7 +454,7 @@ refusals() { # every one but the first differs from a placeable operation in one
 	with claim "$(claim_members "{\"blob\":\"$blob\",\"file\":true,\"intent\":\"edit\",\"path\":\"a\"}")" | refuse statement file-and-blob
 	with claim "$(claim_members '{"intent":"edit","path":"a"},{"intent":"read","path":"a"}')" | refuse statement item-twice
 	with rejoin '"zeal":1' | refuse newer unknown-field
-	with retire '"zeal":1' | refuse newer reserved-kind
+	with retire '"zeal":1' | refuse newer unknown-kind
 	rejoin '' '' '' '' '' '"v":4' | sign alpha2 | refuse newer version-4
 	with claim "$(claim_members '{"host":"main","intent":"edit"}')" | refuse newer host-item
 	rejoin '' '' '' '' 00000000-0000-4000-8000-000000000002 | sign alpha2 | refuse place other-ledger
@@ -445,8 +475,13 @@ refusals() { # every one but the first differs from a placeable operation in one
 	with move '"prefix":"refs/heads/coord"
 "reason":""
 "url":null' | refuse place move-not-by-policy-key
-	rejoin beta '' '' break '' '' '"claims":["00000000000000000000000000000004"]
-"reason":""' | sign beta | refuse place break-not-by-policy-key
+	with break '"claims":["00000000000000000000000000000004"]
+"reason":""' | refuse place break-not-by-policy-key
+	with expel '"agents":["alpha"]
+"reason":""' | refuse place expel-not-by-policy-key
+	rejoin beta | sign beta2 | refuse place of-one-put-out
+	rejoin beta '' '' join '' '' "\"key\":\"$(key stranger)\"" | sign stranger | refuse place join-of-a-name-put-out
+	rejoin gamma '' '' join '' '' "\"key\":\"$(key beta2)\"" | sign beta2 | refuse place join-of-a-key-put-out
 }
 claim_members() { printf '%s\n' "$no_base" "\"items\":[$1]" '"lease":"quick"' '"not_after":null' '"purpose":""' '"stamps":null' '"ttl":60' '"wait_until":null'; }
 

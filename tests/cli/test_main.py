@@ -76,6 +76,8 @@ def test_every_command_answers_with_one_object_also_when_it_cannot(repo: Repo, n
     arguments = {"break": ["#1", "-m", "x"], "post": ["x"], "claim": ["x"], "release": ["x"], "renew": ["x"]}
     arguments |= {
         "takeover": ["x"],
+        "expel": ["x", "-m", "x"],
+        "revoke": ["SHA256:x", "-m", "x"],
         "block": ["task:x", "-m", "x"],
         "unblock": ["task:x"],
         "check": ["x"],

@@ -27,6 +27,8 @@ LINES: dict[str, Sequence[str]] = {
     "renew": ["renew", "a"],
     "takeover": ["takeover", "#1"],
     "break": ["break", "#1", "-m", "x"],
+    "expel": ["expel", "nobody", "-m", "x"],
+    "revoke": ["revoke", "SHA256:x", "-m", "x"],
     "block": ["block", "task:T", "-m", "x"],
     "unblock": ["unblock", "task:U"],
     "preflight": ["preflight", "a"],

@@ -8,7 +8,7 @@ import pytest
 from tests.domain.world import ADMIN, World, key_of, oid_of, path, policy_fields, statement
 
 from git_coord.domain.ids import Agent
-from git_coord.domain.placing import fault, root_fault, turn_order
+from git_coord.domain.placing import EXPELLED, fault, root_fault, turn_order
 from git_coord.domain.statements import Listed, Operation, Policy
 
 
@@ -117,3 +117,29 @@ def test_agents_take_turns_by_the_hash_of_parent_and_name() -> None:
     assert turn_order(parent, agents) == sorted(agents, key=lambda agent: hashes[agent])
     assert turn_order(parent, reversed(agents)) == turn_order(parent, agents)
     assert turn_order(oid_of("1"), agents) != turn_order(parent, agents)
+
+
+def test_nothing_of_who_was_put_out_can_be_placed(world: World) -> None:
+    world.done(world.rotate("beta", key_of("rotated")))
+    world.done(world.expel("alpha", "beta"))
+    for key in ("beta", "rotated"):
+        assert fault_of(world, world.claim("beta", path("a")), key) == "beta has not joined"
+        taken = world.join("gamma", key=key_of(key))
+        assert fault_of(world, taken, key) == "its key belongs to another agent, or did"
+        assert fault_of(world, world.rotate("alpha", key_of(key))) == "its new key is or was in use"
+
+
+@pytest.mark.parametrize("join", ["open", "listed"])
+def test_a_name_that_was_put_out_needs_a_policy_keys_word_for_exactly_it(world: World, join: str) -> None:
+    world.done(world.expel("alpha", "beta"))
+    op = world.join("beta", key=key_of("new"))
+    for names in ("gamma", None, "b*"):
+        world.done(world.policy("alpha", join=join, listed=(Listed(names, key_of("new")),)))
+        assert fault_of(world, op, "new") == EXPELLED
+    world.done(world.policy("alpha", join=join, listed=(Listed("beta", key_of("new")),)))
+    assert fault_of(world, op, "new") is None
+
+
+def test_only_a_policy_key_puts_anybody_out(world: World) -> None:
+    assert fault_of(world, world.expel("alpha", "beta")) == "it is not signed by a policy key"
+    assert fault_of(world, world.expel("alpha", "beta"), ADMIN) is None

@@ -79,11 +79,6 @@ def test_what_a_newer_version_wrote_is_said_to_need_it() -> None:
     )
 
 
-@pytest.mark.parametrize("kind", ["retire"])
-def test_reserved_kinds_are_not_operations_yet(kind: str) -> None:
-    assert kind not in OPERATIONS
-
-
 def test_what_is_no_statement_at_all_is_said_to_be_none() -> None:
     for changes in ({"v": ...}, {"v": "1"}, {"v": True}, {"kind": ...}, {"kind": 1}):
         assert refusal(**changes) == "not a statement: no version or kind"

@@ -21,6 +21,7 @@ from git_coord.domain.statements import (
     Cancel,
     Claim,
     Evidence,
+    Expel,
     Join,
     LostCommit,
     Operation,
@@ -88,7 +89,7 @@ def watched(claim: LiveClaim, **changes: Any) -> Evidence:
 
 def sealed(op: Operation, key: KeyText | None = None) -> Sealed:
     """Return the operation as if a signature by this key, or by its agent's first, had been verified."""
-    by = key or key_of(ADMIN if isinstance(op, Policy | Break) else op.agent)
+    by = key or key_of(ADMIN if isinstance(op, Policy | Break | Expel) else op.agent)
     return Sealed(to_bytes(op) + b"\nsignature\n", op, by)
 
 
@@ -237,6 +238,10 @@ class World:
     def break_(self, agent: str, *claims: Nonce) -> Break:
         """Return a break, which `sealed` signs with the policy key."""
         return self.op(Break, agent, claims=claims, reason="")
+
+    def expel(self, agent: str, *agents: str) -> Expel:
+        """Return an expelling, which `sealed` signs with the policy key."""
+        return self.op(Expel, agent, agents=tuple(map(Agent, agents)), reason="a stolen key")
 
     def cancel(self, agent: str, op: Nonce) -> Cancel:
         """Return a cancel."""

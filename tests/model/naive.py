@@ -32,18 +32,21 @@ class Ledger(Claims):
     def fault(self, op: Statement, key: str) -> str | None:
         """Return why an operation may not be placed now."""
         agent, kind = op["agent"], op["kind"]
-        used = {each for keys in self.keys.values() for each in keys}
+        used = {each for some in (self.keys, self.expelled) for keys in some.values() for each in keys}
         if not self.ops:
             return None if kind == "policy" and op["seq"] == 1 and key in op["admins"] else "no root"
         if op["repo"] != self.policy["repo"] or op["head"] is None:
             return "not of this ledger"
         if kind == "join":
-            return "name or key is used" if agent in self.keys or key in used or key != op["key"] else None
+            is_back = agent not in self.expelled or {"agent": agent, "key": key} in self.policy["listed"]
+            return (
+                "name or key is used" if agent in self.keys or key in used or key != op["key"] or not is_back else None
+            )
         if agent not in self.keys:
             return "not joined"
         if op["seq"] <= self.seqs[agent]:
             return "old seq"
-        if kind in ("policy", "break", "checkpoint", "move"):
+        if kind in ("policy", "break", "checkpoint", "expel", "move"):
             return None if key in self.policy["admins"] else "no policy key"
         if key != self.keys[agent][-1]:
             return "wrong key"
@@ -90,8 +93,17 @@ class Ledger(Claims):
     def move(self, _op: Statement) -> str:
         return "done"
 
+    def expel(self, op: Statement) -> str:
+        refuse("no such member", not all(agent in self.keys for agent in op["agents"]))
+        for agent in op["agents"]:
+            self.expelled[agent] = self.keys.pop(agent)
+            del self.seqs[agent], self.sessions[agent]
+        self.claims = {nonce: held for nonce, held in self.claims.items() if held.holder not in op["agents"]}
+        self.waiting = {nonce: waiter for nonce, waiter in self.waiting.items() if waiter.agent not in op["agents"]}
+        return "done"
+
     def join(self, op: Statement) -> str:
-        self.keys[op["agent"]] = [op["key"]]
+        self.keys[op["agent"]] = [*self.expelled.pop(op["agent"], []), op["key"]]
         self.seqs[op["agent"]], self.sessions[op["agent"]] = op["seq"], op["session"]
         return "done"
 

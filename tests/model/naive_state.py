@@ -73,6 +73,7 @@ class State:
     space: Space
     policy: Statement = field(default_factory=dict)
     keys: dict[str, list[str]] = field(default_factory=dict)
+    expelled: dict[str, list[str]] = field(default_factory=dict)
     seqs: dict[str, int] = field(default_factory=dict)
     sessions: dict[str, str] = field(default_factory=dict)
     claims: dict[str, Held] = field(default_factory=dict)
@@ -97,7 +98,13 @@ class State:
         claims = {nonce: replace(held, live=dict(held.live)) for nonce, held in self.claims.items()}
         keys = {agent: list(keys) for agent, keys in self.keys.items()}
         seqs, sessions, waiting, blocks = map(dict, (self.seqs, self.sessions, self.waiting, self.blocks))
-        more = {"seqs": seqs, "sessions": sessions, "waiting": waiting, "blocks": blocks}
+        more = {
+            "expelled": dict(self.expelled),
+            "seqs": seqs,
+            "sessions": sessions,
+            "waiting": waiting,
+            "blocks": blocks,
+        }
         return replace(self, keys=keys, claims=claims, **more)  # type: ignore[arg-type]
 
     @property

@@ -69,6 +69,12 @@ class Policy(Statement):
     void: Annotated[list[Hash], Field(max_length=256), no_repetition()]
 
 
+class Expel(Statement):
+    kind: Literal["expel"]
+    agents: Annotated[list[Agent], Field(min_length=1, max_length=64), no_repetition()]
+    reason: Line
+
+
 class Move(Statement):
     kind: Literal["move"]
     prefix: Line
@@ -238,6 +244,7 @@ class Receipt(Announcement):
 KINDS: dict[str, type[Statement]] = {
     "policy": Policy,
     "move": Move,
+    "expel": Expel,
     "join": Join,
     "rejoin": Rejoin,
     "claim": Claim,

@@ -134,6 +134,7 @@ bodies: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     },
     "block": {"reason": lines, "tasks": lists(tasks, 1)},
     "unblock": {"blocks": lists(nonces, 1), "reason": lines},
+    "expel": {"agents": lists(agents, 1), "reason": lines},
     "move": {"prefix": lines, "reason": lines, "url": st.none() | lines},
     "checkpoint": {"number": st.integers(1, 2**53 - 1), "old": hashes, "root": hashes, "tree": hashes},
     "settle": {"claims": lists(nonces, 1), "commit": hashes},

@@ -62,9 +62,3 @@ def test_limits_of_records_are_those_of_the_code() -> None:
     assert (
         sorted(re.findall(r"`\w+`", text.split(f"{RECORD_LIMIT:,} bytes; ")[1].split(f" {CLAIM_LIMIT:,}")[0])) == large
     )
-
-
-def test_reserved_kinds_are_named() -> None:
-    reserved = re.findall(r"`(\w+)`", section("Reserved", level=3).split(";")[0])
-    assert reserved == ["retire"]
-    assert set(reserved).isdisjoint(KINDS)

@@ -9,6 +9,7 @@ from git_coord.crypto.keys import generate_key
 from git_coord.domain.ids import KeyText
 from git_coord.errors import CoordError, Kind
 from git_coord.service.membership import PolicyChange, rotate, set_policy
+from git_coord.service.operations import put_out
 
 from .root import App, file_signer, key_path
 
@@ -40,6 +41,24 @@ def rotate_key(app: App) -> tuple[KeyText, KeyText]:
     if is_policy_key:
         _set_admins(app, remove=old)
     return old, new.key
+
+
+def put_key_away(app: App) -> None:
+    """Keep the key of an agent that was put out as `.old`: it comes back with another, if at all.
+
+    Raises CoordError(LOST) for a key that is not ours to replace.
+    """
+    path, agent = key_path(app, app.coord.known.state.repo, app.coord.me.agent), app.coord.me.agent
+    state = app.coord.known.state
+    if agent not in state.expelled or not os.path.exists(path):
+        return
+    if file_signer(app, path, uses_agent=False).key not in state.keys_of(agent):
+        return
+    if app.config.get("coord.key") is not None:
+        text = f"{put_out(app.coord)}, with the key that coord.key names"
+        raise CoordError(Kind.LOST, text, next="git config --unset coord.key")
+    os.replace(path + ".pub", path + ".old.pub")
+    os.replace(path, path + ".old")
 
 
 def _set_admins(app: App, add: KeyText | None = None, remove: KeyText | None = None) -> None:

@@ -28,7 +28,7 @@ from .outside import join_or_look
 from .persons import Ask, named_key, persons_key, remember_persons_key
 from .replaced import leaving_agent, replace_agent
 from .root import App, file_signer, identify, key_path, worktrees_own
-from .rotation import finish_rotation
+from .rotation import finish_rotation, put_key_away
 from .settings import configure
 
 NAMES_TRIED = 5
@@ -90,6 +90,7 @@ def _become(app: App, name: str, policy_key: tuple[str | None, Ask], leaver: Age
     repo, founding, warned = _ledger(app, name, *policy_key)
     founding = founding if had or founding is Founding.NEW else Founding.ADOPTED
     finish_rotation(app)
+    put_key_away(app)
     signer, is_new = _key(app, repo, name)
     app.coord.signer = signer
     _remember_repo(app, repo)

@@ -98,15 +98,24 @@ def disallow(present: Sequence[Listed], given: str, name: str | None) -> tuple[L
 
 
 def _meant(given: str) -> Callable[[Listed], bool]:
-    if given.startswith("SHA256:"):
-        return lambda one: parse_public_key(one.key).fingerprint == given
     if is_agent(given) and not os.path.exists(os.path.expanduser(given)):
         return lambda one: one.agent == given
+    is_meant = key_meant(given, "--disallow")
+    return lambda one: is_meant(one.key)
+
+
+def key_meant(given: str, where: str) -> Callable[[KeyText], bool]:
+    """Return what tells the key that is meant by its fingerprint, its line, or the file it is in.
+
+    Raises CoordError for what is none of these; `where` says in its words what was typed.
+    """
+    if given.startswith("SHA256:"):
+        return lambda key: parse_public_key(key).fingerprint == given
     if len(given.split()) > 1 and not os.path.exists(os.path.expanduser(given)):
-        keys = {entry.key for entry in parse_allowed_signers(_as_line(given).encode(), "--disallow").keys}
+        keys = {entry.key for entry in parse_allowed_signers(_as_line(given).encode(), where).keys}
     else:
         keys = {load_public_key(Path(os.path.expanduser(given)))}
-    return lambda one: one.key in keys
+    return lambda key: key in keys
 
 
 def _as_line(given: str) -> str:

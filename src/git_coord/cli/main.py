@@ -25,6 +25,8 @@ COMMANDS = {
     "renew": "renew leases and pins",
     "takeover": "take over the claims of a holder who is gone",
     "break": "free somebody's claims, with a policy key",
+    "expel": "put a member out, with a policy key",
+    "revoke": "end a stolen key and whoever has it",
     "block": "keep everybody from claiming tasks",
     "unblock": "let tasks be claimed again",
     "preflight": "look around before work: go, wait, or ask",

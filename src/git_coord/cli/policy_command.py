@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from git_coord.app import App
-from git_coord.domain.ids import KeyText, Oid, is_oid
+from git_coord.domain.ids import Agent, KeyText, Oid, is_agent, is_oid
 from git_coord.domain.statements import Listed, Policy
 from git_coord.errors import CoordError, Kind
 from git_coord.service.ledger import open_ledger
@@ -24,7 +24,13 @@ from . import options
 @click.option("--disallow", "disallowed", metavar="KEY", help="Take one out: KEY.pub, SHA256:…, or an agent's name.")
 @click.option("--as", "name", metavar="NAME", help="The name that the key may join under, or patterns: 'team-*'.")
 @click.option("--add-admin", "added", multiple=True, metavar="KEY.pub", help="A key that may break and change policy.")
-@click.option("--remove-admin", "removed", multiple=True, metavar="KEY.pub", help="Take such a key out.")
+@click.option(
+    "--remove-admin",
+    "removed",
+    multiple=True,
+    metavar="KEY",
+    help="Take one out: KEY.pub, SHA256:…, or an agent's name.",
+)
 @click.option("--max-lease", callback=options.duration, metavar="DUR", help="The longest lease that is granted.")
 @click.option(
     "--restore-hold",
@@ -60,7 +66,7 @@ def command(
     change = PolicyChange(
         join="listed" if listed else join,
         listed=() if join == "open" else _listed(app, present, listed, allowed, disallowed, name),
-        admins=_admins(present, added, removed),
+        admins=_admins(app, present, added, removed),
         max_lease=max_lease,
         restore_hold=restore_hold,
         takeover=takeover,
@@ -85,7 +91,7 @@ def _listed(
 
     if file is None and allowed is None and disallowed is None:
         return None
-    if file is None and present.join == "open":
+    if file is None and present.join == "open" and not app.coord.known.state.expelled:  # who comes back is listed
         text = "anybody may join: the policy lists nobody yet"
         raise CoordError(Kind.USAGE, text, next="git coord policy --listed FILE")
     found, now = present.listed, app.coord.clock.now()
@@ -98,17 +104,26 @@ def _listed(
     return found if disallowed is None else disallow(found, disallowed, name)
 
 
-def _admins(present: Policy, added: tuple[str, ...], removed: tuple[str, ...]) -> tuple[KeyText, ...] | None:
+def _admins(app: App, present: Policy, added: tuple[str, ...], removed: tuple[str, ...]) -> tuple[KeyText, ...] | None:
     from git_coord.app.setup import public_key
 
     if not added and not removed:
         return None
-    gone = {public_key(path) for path in removed}
-    kept = [key for key in present.admins if key not in gone]
+    kept = [key for key in present.admins if not any(_is_meant(app, key, one) for one in removed)]
     admins = tuple(dict.fromkeys([*kept, *(public_key(path) for path in added)]))
     if not admins:
-        raise CoordError(Kind.USAGE, "a policy needs at least one key")
+        text = "a policy needs at least one key: add another with it"
+        raise CoordError(Kind.USAGE, text, next=f"git coord policy --add-admin KEY.pub --remove-admin {removed[0]}")
     return admins
+
+
+def _is_meant(app: App, key: KeyText, given: str) -> bool:
+    """Tell whether a policy key is the one to take out: named as for `--disallow`, or by the agent that has it."""
+    from git_coord.app.signers import key_meant
+
+    if is_agent(given) and not os.path.exists(os.path.expanduser(given)):
+        return key in app.coord.known.state.keys_of(Agent(given))
+    return key_meant(given, "--remove-admin")(key)
 
 
 def _void(present: Policy, commits: tuple[str, ...]) -> tuple[Oid, ...] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import click
 
@@ -178,12 +178,14 @@ def _meant(claim: LiveClaim, positions: tuple[int, ...] | None) -> list[Item]:
     return [item for i, item in claim.live() if positions is None or i in positions]
 
 
-def tell(app: App, output: Output, word: str, done: claims.Changed) -> int:
-    """Show what a release, renew or break changed."""
+def tell(app: App, output: Output, word: str, done: claims.Changed, more: Mapping[str, object] | None = None) -> int:
+    """Show what a release, renew, break or expel changed; `more` goes into the object of `--json`."""
     if output.is_json:
         now = query.picture(app.coord)
         rows = [_object(change, now, word) for change in done.changes]
-        output.object({"confirmed": done.is_confirmed, "claims": rows, "granted": served_objects(done.served)})
+        output.object(
+            {**(more or {}), "confirmed": done.is_confirmed, "claims": rows, "granted": served_objects(done.served)}
+        )
         return 0
     for change in done.changes:
         output.lines([_line(app, change, word, is_confirmed=done.is_confirmed)])

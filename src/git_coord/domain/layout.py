@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from git_coord.lean import NamedTuple
@@ -10,13 +10,14 @@ from git_coord.lean import NamedTuple
 from . import canonical
 from .envelope import VERSION
 from .outcome import Change, Done, Outcome, Queued, Refused, Served
-from .state import Counters, Epoch, LiveClaim, Member, Restored, State, Waiter
-from .statements import BlockTasks, Checkpoint, Operation, Policy, Release, Renew, Replay, Restore
+from .state import Counters, Epoch, Expelled, KeySince, LiveClaim, Member, Restored, State
+from .statements import BlockTasks, Checkpoint, Expel, Join, Operation, Policy, Release, Renew, Replay, Restore
 from .timestamps import format_stamp
 
 FORMAT, POLICY, COUNTERS, EPOCH = "format", "policy", "counters", "epoch"
 RESTORED, MOVED = "restored", "moved"
 OPERATIONS, AGENTS, CLAIMS, WAITING, BLOCKED = "op", "agents", "claims", "waiting", "blocked"
+EXPELLED = "expelled"
 
 
 class File(NamedTuple):
@@ -63,11 +64,13 @@ def changed_files(op: Operation, record: bytes, outcome: Outcome) -> Iterator[Fi
         yield File(MOVED, record)
     if op.agent in state.agents:
         yield File(f"{AGENTS}/{op.agent}", _member(state.agents[op.agent]))
+    if isinstance(op, Join | Expel):
+        yield from _membership_files(op, outcome)
     if isinstance(op, Checkpoint) and state.epoch:
         yield File(EPOCH, epoch_line(state.epoch))
     if isinstance(op, Restore | Replay) and state.restored:
         yield File(RESTORED, _restored(state.restored))
-    for waiter in outcome.queueing.dropped:
+    for waiter in (*outcome.queueing.dropped, *(outcome.left if isinstance(outcome, Done) else ())):
         yield File(waiter_path(waiter.queue), None)
     yield from _own_files(op, record, outcome)
     for number, served in enumerate(outcome.queueing.served, 1):
@@ -75,12 +78,20 @@ def changed_files(op: Operation, record: bytes, outcome: Outcome) -> Iterator[Fi
     yield File(COUNTERS, _counters(state.counters))
 
 
+def _membership_files(op: Join | Expel, outcome: Outcome) -> Iterator[File]:
+    """Yield who is out; a join takes its name from there, where it was."""
+    if isinstance(op, Join):
+        yield File(f"{EXPELLED}/{op.agent}", None)
+    elif isinstance(outcome, Done):
+        for agent in op.agents:
+            yield File(f"{AGENTS}/{agent}", None)
+            yield File(f"{EXPELLED}/{agent}", _expelled(outcome.state.expelled[agent]))
+
+
 def _own_files(op: Operation, record: bytes, outcome: Outcome) -> Iterator[File | Copy]:
     match outcome:
         case Queued(waiter=waiter):
             yield File(waiter_path(waiter.queue), record)
-        case Done(left=Waiter() as waiter):
-            yield File(waiter_path(waiter.queue), None)
         case Done() if isinstance(op, BlockTasks):
             yield File(_block_path(outcome.state.counters.ops), record)
         case Done(lifted=lifted) if lifted:
@@ -154,9 +165,18 @@ def _line(value: Any) -> bytes:
     return canonical.dumps(value) + b"\n"
 
 
+def _keys(keys: Iterable[KeySince]) -> list[dict[str, Any]]:
+    return [{"from": since.position, "key": since.key} for since in keys]
+
+
 def _member(member: Member) -> bytes:
-    keys = [{"from": since.position, "key": since.key} for since in member.keys]
+    keys = _keys(member.keys)
     return _line({"at": format_stamp(member.at), "keys": keys, "seq": member.seq, "session": member.session})
+
+
+def _expelled(one: Expelled) -> bytes:
+    fixed = {"at": format_stamp(one.at), "by": one.by, "keys": _keys(one.keys)}
+    return _line(fixed | {"ops": one.position, "reason": one.reason})
 
 
 def epoch_line(epoch: Epoch) -> bytes:

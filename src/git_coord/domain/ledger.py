@@ -27,6 +27,7 @@ from .statements import (
     Cancel,
     Checkpoint,
     Claim,
+    Expel,
     Join,
     Move,
     Operation,
@@ -55,6 +56,7 @@ def born(root: Policy) -> State:
         waiting={},
         asked=ItemIndex(fold),
         blocks={},
+        expelled={},
     )
 
 
@@ -124,6 +126,7 @@ _RULES: dict[type[Operation], Callable[[State, Any], Outcome]] = {
     Checkpoint: rules.checkpoint,
     Replay: restoring.replay,
     Move: rules.move,
+    Expel: rules.expel,
 }
 
 __all__ = [

@@ -12,8 +12,21 @@ from .fold import Fold
 from .ids import Agent, KeyText, Nonce, Oid, Session, Token
 from .index import ItemIndex
 from .items import Item
-from .layout import AGENTS, BLOCKED, CLAIMS, COUNTERS, EPOCH, MOVED, POLICY, RESTORED, WAITING
-from .state import Block, Counters, Epoch, ItemKey, KeySince, LiveClaim, Member, Restored, State, Waiter, grant
+from .layout import AGENTS, BLOCKED, CLAIMS, COUNTERS, EPOCH, EXPELLED, MOVED, POLICY, RESTORED, WAITING
+from .state import (
+    Block,
+    Counters,
+    Epoch,
+    Expelled,
+    ItemKey,
+    KeySince,
+    LiveClaim,
+    Member,
+    Restored,
+    State,
+    Waiter,
+    grant,
+)
 from .statements import BlockTasks, Claim, Move, Operation, Policy, Release, Renew, Stamp, Takeover, parse_operation
 from .timestamps import parse_stamp
 
@@ -50,6 +63,7 @@ def _load(files: Mapping[str, bytes]) -> State:
         epoch=read_epoch(files[EPOCH]) if EPOCH in files else None,
         restored=_load_restored(canonical.loads(files[RESTORED][:-1])) if RESTORED in files else None,
         moved=_operation(files[MOVED], Move) if MOVED in files else None,
+        expelled={Agent(name): _load_expelled(canonical.loads(data[:-1])) for name, data in _below(files, EXPELLED)},
     )
 
 
@@ -71,8 +85,16 @@ def _below(files: Mapping[str, bytes], folder: str) -> list[tuple[str, bytes]]:
     return sorted(found, key=lambda row: (len(row[0]), row[0]) if row[0].isdecimal() else (0, row[0]))
 
 
+def _load_keys(obj: Any) -> tuple[KeySince, ...]:
+    return tuple(KeySince(entry["from"], KeyText(entry["key"])) for entry in obj["keys"])
+
+
+def _load_expelled(obj: Any) -> Expelled:
+    return Expelled(_load_keys(obj), obj["ops"], Agent(obj["by"]), parse_stamp(obj["at"]), str(obj["reason"]))
+
+
 def _load_member(obj: Any) -> Member:
-    keys = tuple(KeySince(entry["from"], KeyText(entry["key"])) for entry in obj["keys"])
+    keys = _load_keys(obj)
     return Member(keys=keys, seq=obj["seq"], session=Session(obj["session"]), at=parse_stamp(obj["at"]))
 
 

@@ -9,7 +9,7 @@ from git_coord.lean import frozen
 from . import fields
 from .envelope import Operation
 from .fields import Field, many, optional, record, unique
-from .ids import KeyText, Nonce, Oid
+from .ids import Agent, KeyText, Nonce, Oid
 from .terms import LONGEST, TTL, Listed
 
 RESTORE_HOLD = 600
@@ -69,6 +69,16 @@ class Rotate(Operation):
     FIELDS = {"key": fields.key, "proof": fields.base64_text}  # noqa: RUF012
     key: KeyText
     proof: str
+
+
+@frozen
+class Expel(Operation):
+    """Put members out: their claims, their waiting and what their keys may sign end here; signed by a policy key."""
+
+    KIND = "expel"
+    FIELDS = {"agents": unique(many(fields.agent, 1, 64)), "reason": fields.line}  # noqa: RUF012
+    agents: tuple[Agent, ...]
+    reason: str
 
 
 @frozen

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from .items import Item, ItemKind
 from .outcome import Change, Conflict, Done, Granted, Outcome, Queued, Refusal, Refused, Served
 from .state import LiveClaim
-from .statements import BlockTasks, Checkpoint, Claim, Operation, Policy, Release, Replay, Takeover
+from .statements import BlockTasks, Checkpoint, Claim, Expel, Operation, Policy, Release, Replay, Takeover
 
 SHOWN_NAME = 200
 """Code points of a name in a message, at most; the whole is in the operation."""
@@ -66,17 +66,20 @@ def _done(op: Operation, outcome: Done) -> str:
         return f"hands {_part(old)} to {op.to} as #{new.after.token}"
     if isinstance(op, BlockTasks):
         return f"blocks {_tasks(op.tasks)}"
-    if isinstance(op, Checkpoint | Replay):
-        return _goes_on(op)
+    if isinstance(op, Checkpoint | Replay | Expel):
+        return _of_all(op)
     if outcome.lifted:
         return f"unblocks {_tasks([task for block in outcome.lifted for task in block.tasks])}"
     if outcome.left:
-        return f"cancels the wait for {_items(outcome.left.op.items)}"
+        return f"cancels the wait for {_items(outcome.left[0].op.items)}"
     verb = "lands" if isinstance(op, Release) and op.landed and op.landed.until else _VERBS[op.KIND]
     return " ".join([verb, *(_part(change) for change in outcome.changes[:SHOWN_CLAIMS])])
 
 
-def _goes_on(op: Checkpoint | Replay) -> str:
+def _of_all(op: Checkpoint | Replay | Expel) -> str:
+    if isinstance(op, Expel):
+        more = f" +{len(op.agents) - SHOWN_CLAIMS}" if len(op.agents) > SHOWN_CLAIMS else ""
+        return f"expels {', '.join(op.agents[:SHOWN_CLAIMS])}{more}"
     if isinstance(op, Checkpoint):
         return f"begins epoch {op.number}"
     return f"places again {sum(len(lost.ops) for lost in op.lost)} of {len(op.lost)} lost commits"

@@ -32,6 +32,7 @@ class Refusal(Enum):
     RECEIVER = "no such receiver"
     SEVERAL = "one claim at a time"
     SETTLING = "not settling"
+    MEMBER = "no such member"
     RESTORED = "restored"
 
 
@@ -97,11 +98,11 @@ class Refused(NamedTuple):
 
 
 class Done(NamedTuple):
-    """An operation other than a claim took effect; `left` is the waiter it took out, `lifted` the blocks."""
+    """An operation other than a claim took effect; `left` are the waiters it took out, `lifted` the blocks."""
 
     state: State
     changes: tuple[Change, ...] = ()
-    left: Waiter | None = None
+    left: tuple[Waiter, ...] = ()
     lifted: tuple[Block, ...] = ()
     queueing: Queueing = Queueing()
 

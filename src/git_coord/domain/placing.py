@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from .digest import new
 from .ids import Agent, KeyText, Oid
 from .state import Member, State
-from .statements import Break, Checkpoint, Join, Move, Operation, Policy, Replay, Restore, Rotate
+from .statements import Break, Checkpoint, Expel, Join, Move, Operation, Policy, Replay, Restore, Rotate
 
 MAX_PLACED = 256
 """Operations in one ledger commit, at most."""
@@ -16,6 +16,7 @@ UNNUMBERED = (Restore, Replay)
 
 
 NOT_LISTED = "the policy does not list its key for this name"
+EXPELLED = "it was put out, and the policy does not list this key for exactly this name"
 
 
 def root_fault(op: Operation, key: KeyText) -> str | None:
@@ -34,7 +35,8 @@ def fault(state: State, op: Operation, key: KeyText) -> str | None:
 
     1. It names this ledger, and a head (only the root has none). 2. A join needs name and key both unused, its own
     signature, and the policy's admission. 3. Everything else needs a member, and a `seq` above the member's last.
-    4. Policy, break and move are signed by a policy key, all else by the member's current key. 5. A new key is unused.
+    4. Policy, break, expel and move are signed by a policy key, all else by the member's current key. 5. A new key is
+    unused.
     """
     if isinstance(op, Checkpoint):
         return "a checkpoint begins an epoch, and is placed nowhere else"
@@ -99,13 +101,15 @@ def _join_fault(state: State, op: Join, key: KeyText, member: Member | None) -> 
         return "a join must be signed by the key it names"
     if op.key in _used_keys(state):
         return "its key belongs to another agent, or did"
+    if op.agent in state.expelled and not _is_listed(state, op, is_by_name=True):
+        return EXPELLED
     if state.policy.join == "listed" and not _is_listed(state, op):
         return NOT_LISTED
     return None
 
 
 def _key_fault(state: State, op: Operation, key: KeyText, member: Member) -> str | None:
-    if isinstance(op, Policy | Break | Checkpoint | Move):
+    if isinstance(op, Policy | Break | Checkpoint | Expel | Move):
         return None if key in state.policy.admins else "it is not signed by a policy key"
     if key != member.key:
         return f"it is not signed by {op.agent}'s key"
@@ -114,12 +118,14 @@ def _key_fault(state: State, op: Operation, key: KeyText, member: Member) -> str
     return None
 
 
-def _is_listed(state: State, op: Join) -> bool:
-    return any(entry.admits(op.agent, op.key) for entry in state.policy.listed)
+def _is_listed(state: State, op: Join, *, is_by_name: bool = False) -> bool:
+    """Tell whether an entry admits the join; `is_by_name`: whether one says this very name, no pattern and not any."""
+    listed = state.policy.listed
+    return any(one.admits(op.agent, op.key) and (one.agent == op.agent or not is_by_name) for one in listed)
 
 
 def _used_keys(state: State) -> set[KeyText]:
-    return {since.key for member in state.agents.values() for since in member.keys}
+    return {key for agent in (*state.agents, *state.expelled) for key in state.keys_of(agent)}
 
 
 def turn_order(parent: Oid, agents: Iterable[Agent]) -> list[Agent]:

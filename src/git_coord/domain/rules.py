@@ -9,12 +9,13 @@ from .changing import changed, cut, unqueued
 from .granting import hand_over
 from .ids import Agent
 from .outcome import Change, Done, Outcome, Refusal, Refused
-from .state import Block, Epoch, KeySince, Member, State
+from .state import Block, Epoch, Expelled, KeySince, Member, State
 from .statements import (
     BlockTasks,
     Break,
     Cancel,
     Checkpoint,
+    Expel,
     Join,
     Move,
     Policy,
@@ -40,9 +41,24 @@ def move(state: State, op: Move) -> Outcome:
 
 
 def join(state: State, op: Join) -> Outcome:
-    """Add a member with its first key."""
-    member = Member(keys=(KeySince(state.counters.ops, op.key),), seq=op.seq, session=op.session, at=op.at)
-    return Done(replace(state, agents={**state.agents, op.agent: member}))
+    """Add a member with its first key; one that was put out comes back with a new one behind those it had."""
+    before = state.expelled.get(op.agent)
+    keys = (*(before.keys if before else ()), KeySince(state.counters.ops, op.key))
+    member = Member(keys=keys, seq=op.seq, session=op.session, at=op.at)
+    expelled = {agent: one for agent, one in state.expelled.items() if agent != op.agent}
+    return Done(replace(state, agents={**state.agents, op.agent: member}, expelled=expelled))
+
+
+def expel(state: State, op: Expel) -> Outcome:
+    """Put members out, all or none, and end what they hold and wait for."""
+    if any(agent not in state.agents for agent in op.agents):
+        return Refused(state, Refusal.MEMBER)
+    changes = tuple(Change(claim, None) for claim in state.claims.values() if claim.holder in op.agents)
+    left = tuple(waiter for waiter in state.waiting.values() if waiter.agent in op.agents)
+    out = {a: Expelled(state.agents[a].keys, state.counters.ops, op.agent, op.at, op.reason) for a in op.agents}
+    members = {agent: member for agent, member in state.agents.items() if agent not in out}
+    after = replace(changed(unqueued(state, left), changes), agents=members, expelled={**state.expelled, **out})
+    return Done(after, changes, left)
 
 
 def rejoin(state: State, op: Rejoin) -> Outcome:
@@ -110,7 +126,7 @@ def cancel(state: State, op: Cancel) -> Outcome:
     """Undo whatever became of an own claim."""
     waiter = state.waiting.get(op.op)
     if waiter is not None and waiter.agent == op.agent:
-        return Done(unqueued(state, [waiter]), left=waiter)
+        return Done(unqueued(state, [waiter]), left=(waiter,))
     claim = state.claims.get(op.op)
     if claim is None or claim.holder != op.agent:
         return Done(state)

@@ -43,6 +43,16 @@ class Member(NamedTuple):
         return self.keys[-1].key
 
 
+class Expelled(NamedTuple):
+    """Who was a member: all keys it had, the position at which they ended, and who put it out, when and why."""
+
+    keys: tuple[KeySince, ...]
+    position: int
+    by: Agent
+    at: int
+    reason: str
+
+
 class Counters(NamedTuple):
     """`ops` placed so far (position and height), the last fencing token, `at` of the last operation placed."""
 
@@ -152,6 +162,8 @@ class State(Frozen):
     waiting: Mapping[Nonce, Waiter]
     asked: ItemIndex[ItemKey]
     blocks: Mapping[Nonce, Block]
+    expelled: Mapping[Agent, Expelled]
+    """Who was put out and has not come back: no member, though its name and keys are used."""
     epoch: Epoch | None = None
     """None from the root on until the first checkpoint."""
     restored: Restored | None = None
@@ -173,6 +185,11 @@ class State(Frozen):
     def skew(self) -> int:
         """Seconds by which clocks may disagree."""
         return self.policy.skew
+
+    def keys_of(self, agent: Agent) -> frozenset[KeyText]:
+        """Return every key that an agent has or had, also of one that was put out."""
+        found = self.agents.get(agent) or self.expelled.get(agent)
+        return frozenset(since.key for since in found.keys) if found else frozenset()
 
     def claim_by_token(self, token: int) -> LiveClaim | None:
         """Return the live claim with this fencing token."""

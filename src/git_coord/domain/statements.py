@@ -7,7 +7,7 @@ from git_coord.errors import CoordError, Kind
 from .claim_statements import Break, Cancel, Claim, Release, Renew, Settle, Takeover
 from .envelope import CLAIM_LIMIT, COMMON, RECORD_LIMIT, Operation, Statement, build, load_object, to_bytes
 from .ids import Agent, Nonce
-from .member_statements import BlockTasks, Checkpoint, Join, Move, Policy, Rejoin, Rotate, Unblock
+from .member_statements import BlockTasks, Checkpoint, Expel, Join, Move, Policy, Rejoin, Rotate, Unblock
 from .restore_statements import MAX_LOST, LostCommit, Replay, ReplayedOp, Restore
 from .terms import MAX_GLOBS, MAX_ITEMS, Base, Evidence, Landed, LandedPath, Listed, Renewal, Stamp, Target
 
@@ -15,7 +15,7 @@ OPERATIONS: dict[str, type[Operation]] = {
     cls.KIND: cls
     for cls in (
         *(Policy, Join, Rejoin, Claim, Renew, Release, Break, Cancel, Rotate),
-        *(Takeover, BlockTasks, Unblock, Settle, Checkpoint, Restore, Replay, Move),
+        *(Takeover, BlockTasks, Unblock, Settle, Checkpoint, Restore, Replay, Move, Expel),
     )
 }
 
@@ -54,6 +54,7 @@ __all__ = [
     "Checkpoint",
     "Claim",
     "Evidence",
+    "Expel",
     "Join",
     "Landed",
     "LandedPath",

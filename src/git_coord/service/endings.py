@@ -17,7 +17,7 @@ from .adopt import load_head
 from .context import Coord
 from .history import done_since
 
-PAST = {"break": "broken by", "takeover": "taken over by", "settle": "settled by"}
+PAST = {"break": "broken by", "expel": "ended with its holder by", "takeover": "taken over by", "settle": "settled by"}
 KEEPING = frozenset(("claim", "renew", "join", "rejoin", "policy", "rotate", "restore", "replay"))
 """Kinds that may name a claim without ending it."""
 

@@ -34,7 +34,7 @@ KINDS = (
     "ledger.restored",
     "ledger.rejected",
 )
-_ENDS = {"break": "claim.broken", "takeover": "claim.taken"}
+_ENDS = {"break": "claim.broken", "expel": "claim.broken", "takeover": "claim.taken"}
 """What it is called when this operation ends a claim; any other releases it."""
 
 
@@ -87,10 +87,10 @@ def _told(op: Operation, outcome: Outcome) -> Iterator[_Told]:
 
 def _left(op: Operation, done: Done, line: str) -> Iterator[_Told]:
     """Yield what is no claim: a wait that was given up, tasks that nobody may begin, and those that may be again."""
-    if done.left is not None:
+    for waiter in done.left:
         # Who waits to the end cancels then, and may do so within the last second.
-        is_over = op.at >= (done.left.op.wait_until or 0)
-        yield _timed_out(done.left) if is_over else ("claim.cancelled", op.agent, line, _waited(done.left))
+        is_over = op.at >= (waiter.op.wait_until or 0)
+        yield _timed_out(waiter) if is_over else ("claim.cancelled", waiter.agent, line, _waited(waiter))
     if isinstance(op, Restore):
         yield "ledger.restored", op.agent, line, {"found": op.found}
     if isinstance(op, BlockTasks):

@@ -118,8 +118,7 @@ def open_receipt(head: Head, record: bytes) -> Signed | None:
     except CoordError:
         return None
     assert isinstance(receipt, Receipt)
-    member = head.state.agents.get(receipt.agent)
-    if member is None or receipt.repo != head.state.repo or opened.key not in {since.key for since in member.keys}:
+    if receipt.repo != head.state.repo or opened.key not in head.state.keys_of(receipt.agent):
         return None
     return Signed(receipt, opened.key)
 
@@ -221,6 +220,6 @@ def attested(
 
 
 def _may_sign(state: State, agent: Agent, key: KeyText) -> bool:
-    """Tell whether the key was the agent's at that position or became so later; one replaced before is out."""
+    """Tell whether the key was the agent's at that position or became so later; one that ended before is out."""
     member = state.agents.get(agent)
-    return member is None or key == member.key or key not in {since.key for since in member.keys}
+    return key not in state.keys_of(agent) or (member is not None and key == member.key)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from git_coord.crypto.keys import Signer
+from git_coord.domain.durations import show_age
 from git_coord.domain.ids import KeyText
-from git_coord.domain.placing import NOT_LISTED, fault
+from git_coord.domain.placing import EXPELLED, NOT_LISTED, fault
 from git_coord.domain.state import Member
 from git_coord.domain.statements import Claim, Operation, Takeover
 from git_coord.errors import CoordError, Kind
@@ -43,6 +44,8 @@ def require_membership(coord: Coord) -> Member:
     agent = coord.me.agent
     require_writable(coord.files)
     member = coord.known.state.agents.get(agent)
+    if agent in coord.known.state.expelled:
+        raise not_any_more(coord)
     if member is None:
         raise CoordError(Kind.ERROR, f"{agent} has not joined this ledger", next=f"git coord init --agent {agent}")
     if member.key != coord.own_signer.key:
@@ -50,6 +53,21 @@ def require_membership(coord: Coord) -> Member:
     if member.session != coord.me.session:
         raise in_use(coord)
     return member
+
+
+def put_out(coord: Coord) -> str:
+    """Return who put the acting agent out, when and why; empty when nobody did."""
+    gone = coord.known.state.expelled.get(coord.me.agent)
+    if gone is None:
+        return ""
+    why = f', "{gone.reason}"' if gone.reason else ""
+    return f"{coord.me.agent} was put out by {gone.by} {show_age(coord.clock.now() - gone.at)} ago{why}"
+
+
+def not_any_more(coord: Coord) -> CoordError:
+    """Return the error for an agent that was put out."""
+    agent = coord.me.agent
+    return CoordError(Kind.LOST, put_out(coord), next=f"git coord init --agent {agent}", data={"agent": agent})
 
 
 def in_use(coord: Coord) -> CoordError:
@@ -89,8 +107,9 @@ SIGNER = "git coord whoami --signer"
 def may_join(coord: Coord, op: Operation, key: KeyText) -> None:
     """Raise CoordError(LOST) when the policy or the ledger does not admit this join, before anything is published."""
     if reason := fault(coord.known.state, op, key):
-        step = SIGNER if reason == NOT_LISTED else "git coord policy"
-        more = "; send a maintainer the line that this prints" if reason == NOT_LISTED else ""
+        is_for_maintainer = reason in (NOT_LISTED, EXPELLED)
+        step = SIGNER if is_for_maintainer else "git coord policy"
+        more = "; send a maintainer the line that this prints" if is_for_maintainer else ""
         raise CoordError(Kind.LOST, f"{op.agent} cannot join: {reason}{more}", next=step)
 
 

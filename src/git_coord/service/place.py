@@ -11,7 +11,7 @@ from git_coord.domain.chain import Extension, Sealed
 from git_coord.domain.ledger import Outcome
 from git_coord.domain.merkle import GitObject
 from git_coord.domain.placing import MAX_PLACED, fault
-from git_coord.domain.statements import Operation
+from git_coord.domain.statements import Join, Operation
 from git_coord.errors import CoordError, Kind
 from git_coord.lean import NamedTuple
 from git_coord.store import refnames
@@ -25,6 +25,7 @@ from .exchange.refusal import host_refusal, refused_by_host
 from .ledger import candidates, fetched_ledger, note_losses_of, open_ledger, place_locally, take_extension
 from .members.read_only import require_writable
 from .moving import move, store
+from .operations import not_any_more
 from .remote_ledger import LEDGER_FAMILIES, fetch_and_adopt, note_synced, own_updates, remote_of
 from .requests import Draft, draft, publish, read_requests, withdraw
 from .retry import attempts
@@ -276,6 +277,8 @@ def _extension(coord: Coord, sealed: Sealed) -> Extension:
     member = then.agents.get(sealed.op.agent)
     is_late = member is not None and sealed.op.seq <= member.seq
     later = replace(sealed.op, seq=member.seq + 1) if member and is_late else sealed.op
+    if sealed.op.agent in coord.known.state.expelled and not isinstance(sealed.op, Join):
+        raise not_any_more(coord)
     reason = fault(then, later, sealed.key)
     if reason is None and is_late:
         raise OvertakenError(sealed, f"another clone of {sealed.op.agent} used seq {sealed.op.seq}")
