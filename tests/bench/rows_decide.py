@@ -15,16 +15,17 @@ from git_coord.domain.fold import Fold
 from git_coord.domain.ids import Oid
 from git_coord.domain.index import ItemIndex
 from git_coord.domain.items import Intent, Item, ItemKind
-from git_coord.domain.statements import Base, Claim
+from git_coord.domain.statements import MAX_ITEMS, Base, Claim
 from git_coord.service.records import seal_operation
 from git_coord.store.interface import RefUpdate
 from git_coord.store.refnames import LEDGER, SEEN
 from tests.bench.lab import Lab
 from tests.bench.registry import Measured, row
+from tests.domain.world import World, path
 from tests.helpers import Repo
 from tests.helpers.repo import hub_with_clones
 
-CLAIMS, GLOBS, PLACED = 10_000, 100, 1_000
+CLAIMS, GLOBS, PLACED, WAITERS = 10_000, 100, 1_000, 4
 NOBODY = Base(None, None, None)
 
 
@@ -42,6 +43,22 @@ def decide(_lab: Lab) -> Measured:
         index.covering(path)
         times.append(time.perf_counter() - start)
     return Measured(1e6 * median(times), f"n={len(times)}, worst {1e6 * max(times):.0f} us")
+
+
+@row("decide: a folder 20,000 wait below", budget="1 s", limit=1.0, unit="s", reference="none: an absolute bound")
+def wide_waiters(_lab: Lab) -> Measured:
+    """Apply the claim of a folder below which four agents wait with as many files each as one claim may have."""
+    world = World.of("alpha", *(f"wide{n}" for n in range(WAITERS)), "late")
+    world.granted(world.claim("alpha", path("src/part0/file0.py")))
+    for agent in range(WAITERS):
+        names = [f"src/part{agent}/file{n}.py" for n in range(1, MAX_ITEMS)]
+        world.queued(world.wait(f"wide{agent}", path("src/part0/file0.py"), *map(path, names)))
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        world.refused(world.claim("late", path("src")))
+        times.append(time.perf_counter() - start)
+    return Measured(median(times), f"n={len(times)}, worst {max(times):.2f} s")
 
 
 def ledger_of(repo: Repo, count: int) -> None:

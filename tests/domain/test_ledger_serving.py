@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from tests.domain.world import World, dated, glob, oid_of, path, served, task
 
+from git_coord.domain.index import ItemIndex
 from git_coord.domain.ledger import Change, Conflict, Refusal
 from git_coord.domain.obstacles import cycle
 from git_coord.domain.statements import Renewal, Stamp
@@ -248,3 +249,19 @@ def test_globs_and_tasks_wait_like_paths(world: World) -> None:
     world.queued(world.wait("gamma", task("E-1/2")))
     assert served(world.done(world.release("alpha", (held.op, (0,))))) == [("beta", 2)]
     assert served(world.done(world.release("alpha", (held.op, (1,))))) == [("gamma", 3)]
+
+
+def test_each_waiter_is_looked_at_once_however_many_of_its_files_are_met(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else one that waits with a thousand files makes a claim of the folder above them take a million looks."""
+    world.granted(world.claim("alpha", path("src/0")))
+    world.queued(world.wait("beta", *(path(f"src/{n}") for n in range(300))))
+    looks = []
+    near = ItemIndex._near
+    monkeypatch.setattr(ItemIndex, "_near", lambda *args: looks.append(args) or near(*args))
+    assert len(world.refused(world.claim("gamma", path("src"))).conflicts) == 301
+    assert len(looks) < 2 * 300
+    looks.clear()
+    world.granted(world.claim("alpha", path("src/new")))  # which the waiter waits for
+    assert len(looks) < 2 * 300

@@ -8,7 +8,7 @@ from dataclasses import replace
 from .changing import changed, cut, given, queued, unqueued
 from .ids import Agent, Nonce, Token
 from .lease import is_over
-from .obstacles import blocking, conflicts, cycle, obstacles
+from .obstacles import blocking, conflicts, cycle, is_clear, obstacles
 from .outcome import Change, Done, Granted, Outcome, Queued, Queueing, Refusal, Refused, Served
 from .state import LiveClaim, State, Waiter
 from .statements import Claim, Evidence, Release, Takeover
@@ -133,7 +133,7 @@ def serve(
     for waiter in tuple(state.waiting.values()):
         if only is not None and (waiter.agent, waiter.op.nonce) not in only:
             continue
-        if obstacles(state, waiter.agent, waiter.op.items, at, waiter.queue) or blocking(state, waiter.op):
+        if not is_clear(state, waiter.agent, waiter.op.items, at, waiter.queue) or blocking(state, waiter.op):
             continue
         after, made, changes = given(unqueued(state, [waiter]), waiter.op, at)
         if not cycle(after, waiter.agent, at):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from .changing import unqueued
-from .ids import Agent
+from .ids import Agent, Nonce
 from .items import Intent, Item, ItemKind
 from .outcome import Conflict
-from .state import Block, State, Waiter
+from .state import Block, LiveClaim, State, Waiter
 from .statements import Claim, Takeover
 
 PROTECTED_SECONDS = 600
@@ -17,7 +17,11 @@ PROTECTED_SECONDS = 600
 
 def conflicts(state: State, agent: Agent, items: Iterable[Item]) -> tuple[Conflict, ...]:
     """Return every claim of others in the way of these items: overlap, unless both are reads."""
-    return tuple(
+    return tuple(_held(state, agent, items))
+
+
+def _held(state: State, agent: Agent, items: Iterable[Item]) -> Iterator[Conflict]:
+    return (
         Conflict(asked, claim, claim.items[position])
         for asked in items
         for nonce, position in state.index.overlapping(asked)
@@ -33,7 +37,18 @@ def obstacles(
 
     A waiter is in the way for `PROTECTED_SECONDS`, and never of a holder that it waits for.
     """
-    return conflicts(state, agent, items) + tuple(_ahead(state, agent, items, at, number))
+    return tuple(_obstacles(state, agent, items, at, number))
+
+
+def is_clear(state: State, agent: Agent, items: tuple[Item, ...], at: int, number: int) -> bool:
+    """Tell whether there are no `obstacles`, without collecting them."""
+    return next(_obstacles(state, agent, items, at, number), None) is None
+
+
+def _obstacles(state: State, agent: Agent, items: tuple[Item, ...], at: int, number: int | None) -> Iterator[Conflict]:
+    yield from _held(state, agent, items)
+    if state.waiting:
+        yield from _ahead(state, agent, items, at, number)
 
 
 def in_the_way(
@@ -71,24 +86,34 @@ def overdue(state: State, at: int) -> tuple[Waiter, ...]:
 
 
 def _ahead(state: State, agent: Agent, items: tuple[Item, ...], at: int, number: int | None) -> Iterator[Conflict]:
-    if not state.waiting:
-        return
+    looked: dict[Nonce, LiveClaim | None] = {}  # each waiter once, however many of its items are met
     for asked in items:
         for nonce, position in state.asked.overlapping(asked):
             waiter = state.waiting[nonce]
             held = waiter.op.items[position]
-            if (
-                waiter.agent != agent
-                and (number is None or waiter.queue < number)
-                and Intent.EDIT in (asked.intent, held.intent)
-                and at <= waiter.op.at + PROTECTED_SECONDS
-                and not _waits_for(state, waiter, agent)
-            ):
-                yield Conflict(asked, waiter.as_claim(), held)
+            if Intent.EDIT not in (asked.intent, held.intent):
+                continue
+            if nonce not in looked:
+                looked[nonce] = waiter.as_claim() if _keeps_off(state, waiter, agent, at, number) else None
+            if (claim := looked[nonce]) is not None:
+                yield Conflict(asked, claim, held)
+
+
+def _keeps_off(state: State, waiter: Waiter, agent: Agent, at: int, number: int | None) -> bool:
+    is_before = waiter.agent != agent and (number is None or waiter.queue < number)
+    return is_before and at <= waiter.op.at + PROTECTED_SECONDS and not _waits_for(state, waiter, agent)
 
 
 def _waits_for(state: State, waiter: Waiter, agent: Agent) -> bool:
-    return any(found.claim.holder == agent for found in conflicts(state, waiter.agent, waiter.op.items))
+    """Tell whether the agent holds something that the waiter wants; looked for from the smaller side."""
+    own = [item for claim in state.claims.values() if claim.holder == agent for _, item in claim.live()]
+    if len(own) > len(waiter.op.items):
+        return any(found.claim.holder == agent for found in _held(state, waiter.agent, waiter.op.items))
+    return any(
+        nonce == waiter.op.nonce and Intent.EDIT in (item.intent, waiter.op.items[position].intent)
+        for item in own
+        for nonce, position in state.asked.overlapping(item)
+    )
 
 
 def blocking(state: State, op: Claim | Takeover) -> tuple[Block, ...]:
@@ -136,4 +161,4 @@ def reachable(state: State, start: Agent, at: int) -> frozenset[Agent]:
 def _waited_for(state: State, agent: Agent, at: int) -> Iterator[Agent]:
     for waiter in state.waiting.values():
         if waiter.agent == agent:
-            yield from (c.claim.holder for c in obstacles(state, agent, waiter.op.items, at, waiter.queue))
+            yield from (c.claim.holder for c in _obstacles(state, agent, waiter.op.items, at, waiter.queue))
