@@ -137,6 +137,26 @@ def test_what_is_claimed_under_it_is_given_back_and_what_was_held_before_is_not(
     assert held(alone) == [1]
 
 
+def test_what_was_held_before_is_held_as_it_was_also_when_the_run_or_its_command_claims_it_again(alone: Repo) -> None:
+    alone.coord_json("claim", "c.txt", "d/e.txt", "-m", "mine", "--ttl", "30m")
+    alone.coord_json("claim", "r.txt", "--read", "-m", "I look")
+    script = "git coord claim d/e.txt r.txt f.txt -m inner && git coord claim d/e.txt g.txt -m again"
+    done = alone.coord(
+        "run", "--claim", "c.txt", "--claim", "new.txt", "-m", "runs", "--ttl", "20s", "--", "sh", "-c", script
+    )
+    assert done.code == 0, done
+    claims = alone.coord_json("status", "--local")["claims"]
+    found = {
+        item["path"]: (item["intent"], claim["purpose"], claim["ttl"]) for claim in claims for item in claim["items"]
+    }
+    assert found == {
+        "c.txt": ("edit", "mine", 1800),
+        "d/e.txt": ("edit", "mine", 1800),
+        "r.txt": ("read", "I look", 7200),
+    }
+    assert list((alone.path / ".git/coord/runs").iterdir()) == []
+
+
 def test_presence_is_as_it_was_before(alone: Repo) -> None:
     assert alone.coord("presence", "set", "draining", "-m", "soon gone").code == 0
     shown = alone.coord("run", "--claim", "a.txt", "--", "git", "coord", "presence", "--json", "--local")
@@ -182,14 +202,58 @@ def child_of(pid: int) -> int:
     return int(subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True, check=True).stdout.split()[0])
 
 
-def test_a_run_that_is_killed_leaves_its_will_and_claims_that_end(alone: Repo) -> None:
+def shown(repo: Repo) -> tuple[str, str, str]:
+    """Return what alpha's heartbeat says as it lies in its ref, whoever looks."""
+    record = json.loads(repo.git("show", "refs/coord/presence/alpha:presence").splitlines()[0])
+    return record["state"], record["note"], record["will"]
+
+
+def test_a_run_that_is_killed_leaves_its_will_until_its_agents_next_command_finds_it(alone: Repo) -> None:
+    beta = beside(alone)
+    alone.coord_json("presence", "set", "draining", "-m", "soon gone")
     with running(alone, "--claim", "a.txt", "--", "sh", "-c", "echo begun; read x") as process:
         os.kill(child_of(process.pid), signal.SIGKILL)
         process.wait(PATIENCE)
-    (shown,) = alone.coord_json("presence")["agents"]
-    assert (shown["state"], shown["will"]) == ("busy", "cut off while it ran sh: what it holds ends with its lease")
-    assert held(alone) == [1]
-    assert alone.coord("release", "--all").code == 0
+        beta.coord_json("status")
+        assert shown(alone) == ("busy", "runs sh", "cut off while it ran sh: what it holds ends with its lease")
+        (row,) = [row for row in alone.coord_json("presence")["agents"] if row["agent"] == "alpha"]
+        assert (row["state"], row["note"], row["will"]) == ("draining", "soon gone", "")
+        until(lambda: "its command (process " in alone.coord("status").err)
+        assert held(alone) == [1], "the command goes on"
+    until(lambda: alone.coord("status", "--local").code == 0 and held(alone) == [])
+    assert last_reason(alone) == "killed"
+    assert shown(alone)[:2] == ("draining", "soon gone")
+    assert not (alone.path / ".git/coord/running").exists()
+
+
+def test_what_was_said_since_a_run_was_killed_is_shown_and_what_was_held_before_it_is_held(alone: Repo) -> None:
+    alone.coord_json("claim", "a.txt", "-m", "mine")
+    with running(
+        alone, "--claim", "a.txt", "--claim", "b.txt", "--", "sh", "-c", "echo begun; exec sleep 600"
+    ) as process:
+        run = child_of(process.pid)
+        os.killpg(child_of(run), signal.SIGKILL)
+        os.kill(run, signal.SIGKILL)
+        process.wait(PATIENCE)
+    alone.coord_json("presence", "set", "dormant", "-m", "asleep")
+    until(lambda: alone.coord("status", "--local").code == 0 and not (alone.path / ".git/coord/running").exists())
+    (claim,) = alone.coord_json("status")["claims"]
+    assert (claim["purpose"], [item["path"] for item in claim["items"]]) == ("mine", ["a.txt"])
+    assert shown(alone)[:2] == ("dormant", "asleep")
+
+
+def test_of_two_runs_the_one_that_is_left_is_shown_and_then_what_was_before_both(alone: Repo) -> None:
+    alone.coord_json("presence", "set", "draining", "-m", "soon gone")
+    with (
+        running(alone, "--claim", "a.txt", "--", "sh", "-c", "echo begun; read x") as first,
+        running(alone, "--claim", "b.txt", "--", "bash", "-c", "echo begun; read x") as second,
+    ):
+        tell(first)
+        assert first.wait(PATIENCE) == 0
+        assert shown(alone)[:2] == ("busy", "runs bash")
+        tell(second)
+        assert second.wait(PATIENCE) == 0
+    assert shown(alone)[:2] == ("draining", "soon gone")
 
 
 def on_terminal(repo: Repo, script: str, typed: bytes) -> tuple[int, bytes]:

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import os
+from typing import TYPE_CHECKING
+
 from git_coord.guard import beats
 
 from .root import App
+
+if TYPE_CHECKING:
+    from git_coord.service.context import Coord
+
+RUNNING = "running"
+KILLED_SPACING = 1
+"""Seconds between two starts of the process that gives back what killed runs held."""
 
 
 def afterwards(app: App) -> None:
@@ -17,8 +27,28 @@ def afterwards(app: App) -> None:
 
     say(coord)
     folder, agent, now = coord.files.common, coord.me.agent, coord.clock.now()
-    if not beats.push_if_due(folder, agent, now) and has_many(coord):
+    if os.path.isdir(coord.files.path(RUNNING)) and _has_killed(coord):
+        beats.start(folder, agent, now, KILLED_SPACING, asks=True)
+    elif not beats.push_if_due(folder, agent, now) and has_many(coord):
         beats.start(folder, agent, now, beats.SPACING)
+
+
+def _has_killed(coord: Coord) -> bool:
+    from git_coord.service.alive.runs import is_due
+
+    return is_due(coord)
+
+
+def end_killed(app: App) -> None:
+    """Give back what `git coord run` held for commands that have ended, where it was killed; raises CoordError."""
+    coord = app.coord
+    if os.path.isdir(coord.files.path(RUNNING)) and _has_killed(coord):
+        from git_coord.service.alive.runs import end_shown, give_back_killed
+        from git_coord.service.ledger import open_ledger
+
+        if open_ledger(coord) is not None:
+            end_shown(coord)
+            give_back_killed(coord)
 
 
 def clear_away(app: App) -> None:

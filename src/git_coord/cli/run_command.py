@@ -100,6 +100,7 @@ def _reopener(app: App, told: set[int]) -> Callable[[], App]:
 
 def _run(app: App, begun: Begun, argv: tuple[str, ...], env: dict[str, str], grace: int) -> int:
     """Run the command and give back; `grace` 0 only warns of a loss."""
+    from git_coord.run import session
     from git_coord.run.child import Child, ending
     from git_coord.run.watch import Watch
 
@@ -112,6 +113,7 @@ def _run(app: App, begun: Begun, argv: tuple[str, ...], env: dict[str, str], gra
         except OSError as trouble:  # as a shell says it
             notice(f"{argv[0]} cannot be run: {trouble.strerror}")
             return 127 if isinstance(trouble, FileNotFoundError) else 126
+        session.note_command(app, begun, child.pid)
         is_lost = _supervise(child, watch, notice, grace)
         status, reason = ending(child.code or 0)
         if is_lost:

@@ -38,10 +38,12 @@ def run_beat(agent: str, *, asks: bool) -> int:
 
 
 def _beat(app: App, *, asks: bool) -> int:
-    from git_coord.app.afterwards import clear_away
+    from git_coord.app.afterwards import clear_away, end_killed
     from git_coord.service.heartbeat import push_beat
 
     status = 0
+    with suppress(CoordError, OSError):  # the next one tries again
+        end_killed(app)
     try:
         push_beat(app.coord, asks=asks)
     except CoordError as trouble:

@@ -11,7 +11,7 @@ import anyio
 import anyio.to_thread
 
 from git_coord.app import App
-from git_coord.app.afterwards import clear_away
+from git_coord.app.afterwards import clear_away, end_killed
 from git_coord.clock import Clock
 from git_coord.errors import CoordError
 from git_coord.guard import beats
@@ -82,6 +82,8 @@ class Background:
 
     def _beat(self, app: App, used: Used, seen: _Seen) -> None:
         coord, now = app.coord, self._clock.now()
+        with suppress(CoordError, OSError):  # the next turn tries again
+            end_killed(app)
         if coord.remote is None:
             beats.beat(used.common, used.agent, now)
         elif beats.is_due(used.common, used.agent, now) and not 0 <= now - seen.tried < _spacing(used):

@@ -8,7 +8,7 @@ from contextlib import suppress
 from git_coord.app import App
 from git_coord.app.leaving import Leaving, configured, of_agent, show_offline
 from git_coord.errors import CoordError
-from git_coord.service import claims
+from git_coord.service.giving_back import give_back
 from git_coord.service.handover import hand_over
 from git_coord.service.heartbeat import push_beat
 from git_coord.service.ledger import open_ledger, view
@@ -27,6 +27,7 @@ def farewell(connection: Connection, log: Callable[[str], None]) -> None:
         try:
             app = connection.workspaces.take(used.folder, used.asked_as, log)
             _leave(app, connection.on_disconnect or configured(app, DEFAULT), connection.run, log)
+            forget_run(app.coord, connection.run)
         except (CoordError, OSError) as trouble:
             log(f"leaving {used.folder}: {trouble}")
 
@@ -36,14 +37,13 @@ def _leave(app: App, leaving: Leaving, run: str, log: Callable[[str], None]) -> 
     if open_ledger(coord) is None or coord.identity is None:
         return
     mine = claimed_under(coord, run)
-    forget_run(coord, run)
     member = coord.known.state.agents.get(coord.me.agent)
     if leaving.how == "keep" or member is None or member.session != coord.me.session:
         return  # another session goes on as this agent: what it has is not ours to touch
     ours = [claim for claim in view(coord)[0].held_by(coord.me.agent) if claim.op in mine]
     if ours:
         try:
-            _give(app, of_agent(app, leaving), Selection(tuple((claim, None) for claim in ours)))
+            _give(app, of_agent(app, leaving), Selection(tuple((claim, None) for claim in ours)), run)
         except CoordError as trouble:  # what could not be given is kept, and others are told that
             log(f"leaving {app.location.top}: {trouble}")
     if show_offline(app, WORD):
@@ -52,8 +52,8 @@ def _leave(app: App, leaving: Leaving, run: str, log: Callable[[str], None]) -> 
     app.refresh_snapshot()
 
 
-def _give(app: App, leaving: Leaving, ours: Selection) -> None:
+def _give(app: App, leaving: Leaving, ours: Selection, run: str) -> None:
     if leaving.how == "release":
-        claims.release(app.coord, ours, WORD)
+        give_back(app.coord, run, WORD)
     elif leaving.to is not None:
         hand_over(app.coord, ours, leaving.to, WORD)

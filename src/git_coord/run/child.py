@@ -26,7 +26,7 @@ class Child:
     def __init__(self) -> None:
         """Take the signals from now on; those that come before the start are passed on with it."""
         self.code: int | None = None
-        self._pid = 0
+        self.pid = 0
         self._early: list[int] = []
         self._is_ours = any(os.isatty(fd) for fd in (0, 1, 2))
         self._waker, waking = os.pipe()
@@ -45,9 +45,9 @@ class Child:
         # Python ignores SIGPIPE, and a child would inherit that.
         reset = (signal.SIGPIPE, signal.SIGXFSZ)
         if self._is_ours:
-            self._pid = os.posix_spawnp(argv[0], list(argv), env, setsigdef=reset)
+            self.pid = os.posix_spawnp(argv[0], list(argv), env, setsigdef=reset)
         else:
-            self._pid = os.posix_spawnp(argv[0], list(argv), env, setsigdef=reset, setpgroup=0)
+            self.pid = os.posix_spawnp(argv[0], list(argv), env, setsigdef=reset, setpgroup=0)
         for number in self._early:
             self._pass_on(number, None)
 
@@ -64,9 +64,9 @@ class Child:
         """Look whether it has ended; `code` is then its status, minus the signal's number if it died of one."""
         if self.code is None:
             try:
-                pid, status = os.waitpid(self._pid, os.WNOHANG)
+                pid, status = os.waitpid(self.pid, os.WNOHANG)
             except ChildProcessError:  # whoever started us ignores SIGCHLD: the code is lost, and lost is not success
-                pid, status = self._pid, 255 << 8
+                pid, status = self.pid, 255 << 8
             if pid:
                 self.code = os.waitstatus_to_exitcode(status)
         return self.code is not None
@@ -75,7 +75,7 @@ class Child:
         """Send it a signal; all of its group, when it has one of its own."""
         if self.code is None:
             with suppress(ProcessLookupError, PermissionError):
-                (os.kill if self._is_ours else os.killpg)(self._pid, number)
+                (os.kill if self._is_ours else os.killpg)(self.pid, number)
 
     def stop(self) -> None:
         """Ask it to end, also when it is stopped."""
@@ -93,7 +93,7 @@ class Child:
             signal.signal(number, signal.default_int_handler if number == signal.SIGINT else _nothing)
 
     def _pass_on(self, number: int, _frame: FrameType | None) -> None:
-        if not self._pid:
+        if not self.pid:
             self._early.append(number)
             return
         if self._is_ours and number in BY_TERMINAL:

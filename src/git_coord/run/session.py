@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from git_coord.app import App
-from git_coord.domain.announcements import Presence
 from git_coord.domain.lease import beat_interval
 from git_coord.errors import CoordError
 from git_coord.guard import beats
 from git_coord.service import claims
+from git_coord.service.alive import runs
 from git_coord.service.claims import ClaimGranted, ClaimRefused, Wanted
+from git_coord.service.giving_back import give_back
 from git_coord.service.heartbeat import push_beat
-from git_coord.service.leases import is_shown, remember
-from git_coord.service.ledger import open_ledger, view
+from git_coord.service.ledger import open_ledger
 from git_coord.service.operations import require_membership
-from git_coord.service.presence import DEFAULT_TTL, Wish, own_record, set_presence
-from git_coord.service.selection import Selection
-from git_coord.service.under_run import claimed_under, forget_run
+from git_coord.service.presence import Wish
+from git_coord.service.under_run import forget_run
 
 SILENT_BEATS = 3
 """So many beats may fail to arrive before others take this agent for silent."""
@@ -27,11 +26,12 @@ SILENT_BEATS = 3
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A run that has begun: its id, what its agent had set to be shown before, and the claim it holds, if any."""
+    """A run that has begun: its id, its note with the lock that says that it lives, and the claim it holds, if any."""
 
     run: str
-    before: Presence | None
+    note: runs.Run
     claim: ClaimGranted | None
+    lock: int | None = None
 
 
 def begin(app: App, name: str, wanted: Wanted | None) -> Begun | ClaimRefused:
@@ -42,37 +42,40 @@ def begin(app: App, name: str, wanted: Wanted | None) -> Begun | ClaimRefused:
     coord = app.coord
     open_ledger(coord)
     require_membership(coord)
-    begun = Begun(str(coord.nonce()), own_record(coord) if is_shown(coord) else None, None)
-    coord.run = begun.run
-    _show(app, name, wanted)
+    coord.run = str(coord.nonce())
+    note, lock = runs.begin(coord, coord.run, name, _wish(app, name, wanted))
+    begun = Begun(coord.run, note, None, lock)
     if wanted is None:
         _say_hello(app)
         return begun
     try:
         result = claims.claim(coord, wanted)
     except BaseException:
-        _show_as_before(app, begun)
+        _forget(app, begun)
         raise
     app.refresh_snapshot()
     if isinstance(result, ClaimRefused):
-        _show_as_before(app, begun)
+        _forget(app, begun)
         return result
-    return Begun(begun.run, begun.before, result)
+    return replace(begun, claim=result)
 
 
-def _show(app: App, name: str, wanted: Wanted | None) -> None:
+def note_command(app: App, begun: Begun, pid: int) -> None:
+    """Note which process was started, for who finds that this one was killed."""
+    runs.note_command(app.coord, begun.note, pid)
+
+
+def _wish(app: App, name: str, wanted: Wanted | None) -> Wish:
     """Say in words and by its ttl what it means should nothing more be heard of this agent."""
     seconds = beat_interval([wanted.ttl] if wanted else [], len(app.coord.known.state.agents))
     what = "what it holds ends with its lease" if wanted else "it holds nothing of its own"
-    wish = Wish(
+    return Wish(
         "busy" if wanted else "online",
         note=f"runs {name}",
         ttl=max(SILENT_BEATS * seconds, 1),
         branch=app.branch(),
         will=f"cut off while it ran {name}: {what}",
     )
-    set_presence(app.coord, wish)
-    remember(app.coord, view(app.coord)[0], shows=True)
 
 
 def _say_hello(app: App) -> None:
@@ -90,30 +93,22 @@ def end(reopen: Callable[[], App], begun: Begun, reason: str) -> None:
     app = reopen()
     coord = app.coord
     open_ledger(coord)
-    state, _ = view(coord)
-    mine = claimed_under(coord, begun.run)
-    held = [claim for claim in state.held_by(coord.me.agent) if claim.op in mine]
-    _show_as_before(app, begun)
-    if held:
-        done = claims.release(coord, Selection(tuple((claim, None) for claim in held)), reason)
-        word = "released" if done.is_confirmed else "to be released"
-        coord.notice(f"{word} {' '.join(f'#{claim.token}' for claim in held)} ({reason})")
+    runs.show_before(coord, begun.note)
+    given = give_back(coord, begun.run, reason)
+    if given.claims:
+        word = "released" if given.is_confirmed else "to be released"
+        coord.notice(f"{word} {' '.join(f'#{claim.token}' for claim in given.claims)} ({reason})")
     elif coord.remote is not None:
         beats.start(coord.files.common, coord.me.agent, coord.clock.now(), 0, asks=True)
     forget_run(coord, begun.run)
+    runs.forget(coord, begun.run)
     app.refresh_snapshot()
 
 
-def _show_as_before(app: App, begun: Begun) -> None:
-    """Show what the agent had set before the run, when that is believed still; else offline."""
-    coord, before = app.coord, begun.before
-    if before is not None and coord.clock.now() <= before.at + before.ttl:
-        kept = before.note or "", before.task, before.queue, before.ttl, before.branch, before.will or ""
-        wish = Wish(before.state, *kept)
-    else:
-        wish = Wish("offline", note="", ttl=DEFAULT_TTL, will="")
-    set_presence(coord, wish)
-    remember(coord, view(coord)[0], shows=wish.state != "offline")
+def _forget(app: App, begun: Begun) -> None:
+    """Show what was shown before, of a run that never began."""
+    runs.show_before(app.coord, begun.note)
+    runs.forget(app.coord, begun.run)
 
 
 def environment(app: App, begun: Begun) -> dict[str, str]:

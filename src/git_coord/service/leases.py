@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 from git_coord.domain.durations import show_age
 from git_coord.domain.ids import Nonce, Oid
 from git_coord.domain.items import Item, show_name
 from git_coord.domain.lease import vouched_until, warned_from
 from git_coord.domain.state import LiveClaim, State
+from git_coord.errors import CoordError
 from git_coord.guard import beats as files
 from git_coord.lean import NamedTuple
 
@@ -48,7 +51,10 @@ def alive(coord: Coord) -> None:
 
     Without a remote the ledger is here: what it still has nobody else can have got meanwhile.
     """
-    if coord.remote is not None or coord.identity is None or is_known_elsewhere(coord):
+    if coord.identity is None or is_known_elsewhere(coord):
+        return
+    _end_killed(coord)
+    if coord.remote is not None:
         return
     lease, now = files.read_lease(coord.files.common, coord.me.agent), coord.clock.now()
     if lease is not None and now >= lease[2] and open_ledger(coord) is not None:
@@ -57,6 +63,16 @@ def alive(coord: Coord) -> None:
             age = show_age(now - min(each.until for each in over))
             coord.notice(f"{_named(over)} had ended {age} ago; nobody took it, so this command begins its lease anew")
     note_beat(coord)
+
+
+def _end_killed(coord: Coord) -> None:
+    """End what a `git coord run` showed that was killed; there is a folder only while there are any."""
+    if os.path.isdir(coord.files.path("running")):
+        from .alive.runs import end_shown, killed  # noqa: PLC0415 - hardly ever needed
+
+        with suppress(CoordError, OSError):
+            if killed(coord) and open_ledger(coord) is not None:
+                end_shown(coord)
 
 
 def afterwards(coord: Coord) -> None:

@@ -6,6 +6,7 @@ import contextlib
 import os
 from collections.abc import Callable
 
+from .alive.runs import FOLDER as RUNNING
 from .context import Coord
 from .losses import FOLDER as LOST
 from .losses import read_losses
@@ -27,6 +28,7 @@ def drop_old_files(coord: Coord) -> int:
         for folder, is_wanted in (
             (READ, lambda name: _is_present(coord, name)),
             (RUNS, lambda run: _holds(coord, run)),
+            (RUNNING, lambda name: _holds(coord, name.rpartition(".")[2])),
             (LOST, lambda agent: bool(read_losses(coord.files.read(f"{LOST}/{agent}") or b""))),
         )
     )

@@ -31,9 +31,10 @@ def operation(coord: Coord, cls: type[O], seq: int, **fields: Any) -> O:
         "nonce": coord.nonce(),
         "head": head.oid if head else None,
     }
-    if cls in (Claim, Takeover) and coord.run is not None:
-        note_claimed(coord, common["nonce"])
-    return cls(**(common | fields))
+    made = cls(**(common | fields))
+    if isinstance(made, (Claim, Takeover)):
+        note_claimed(coord, made)
+    return made
 
 
 def require_membership(coord: Coord) -> Member:

@@ -1,0 +1,1 @@
+"""Signs of life: who is here, what runs, and since when."""
