@@ -104,8 +104,8 @@ class Named:
 
     def _wrong(self, meant: Meant, typed: str) -> Wrong:
         instead = meant.arguments
-        if instead is not None and instead[0].startswith(":/"):
-            instead = (self._from_here(instead[0][2:]),)
+        if instead is not None and instead[-1].startswith(":/"):
+            instead = (*instead[:-1], self._from_here(instead[-1][2:]))
         if instead is None or not self._fits(instead):
             return Wrong(meant.trouble, (f"path:{typed}",) if meant.may_be_new else None)
         more = f" (a new file of this name: {_shown(f'path:{typed}')})" if meant.may_be_new else ""

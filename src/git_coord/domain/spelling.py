@@ -40,7 +40,10 @@ def misspelt(text: str, exists: Callable[[str], bool]) -> Meant | None:
         return Meant("is the number of a claim, not what is claimed")
     if text.startswith(":") and (magic := _MAGIC.fullmatch(text)):
         is_one = magic[1] and not {"!", "^"} & set(text[: magic.start(1)]) and "exclude" not in text[: magic.start(1)]
-        return Meant("is a pathspec of git", (f":/{magic[1]}",) if is_one else None)
+        kind = ("--glob",) if {"*", "?"} & set(magic[1]) else ()
+        return Meant("is a pathspec of git", (*kind, f":/{magic[1]}") if is_one else None)
+    if text.endswith(":") and exists(text[:-1]):
+        return Meant("has a ':' at its end", (text[:-1],))
     if (place := _PLACE.fullmatch(text)) and exists(place[1]):
         return Meant("names a line; a claim is of the whole file", (place[1],))
     if (prefixed := _PREFIX.fullmatch(text)) is not None:
