@@ -99,7 +99,7 @@ SHAPES = {
         '"at", "passes_at"}]}'
     ),
     "an error": '{"ok": false, "code", "message", "next"}, and what else is known',
-    "SIMILAR": '{"path", "similar"}: a name that nothing has yet, and the nearest that exists, or null',
+    "SIMILAR": '{"path", "similar"}: what nothing has, or matches, yet, and the nearest that exists, or null',
     "claim, granted": (
         '{"token", "agent", "confirmed", "items": [ITEM], "lease_until", "new": [SIMILAR], "stamps": [STAMP], '
         '"warnings"}'

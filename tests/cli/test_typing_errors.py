@@ -49,6 +49,12 @@ def desk(alone: Repo) -> Repo:
         ("src/parser.py:", "src/parser.py"),
         ("src\\parser.py", "src/parser.py"),
         ("notes:today", "path:notes:today"),
+        ("src/parser.py/x", "src/parser.py"),
+        ("src/parser.py/x/y.py", "src/parser.py"),
+        ("a/src/parser.py", "src/parser.py"),
+        ("top.txt,README.md", "top.txt README.md"),
+        ("top.txt README.md", "top.txt README.md"),
+        ("refs/heads/main", "branch:main"),
         (":!top.txt", "'path::!top.txt'"),
     ],
 )
@@ -77,6 +83,57 @@ def test_what_no_path_can_be_is_refused_also_when_it_is_said_to_be_one(desk: Rep
     assert said(desk.coord("claim", typed)) == (2, "", f"git coord: '{typed}' {trouble}\nnext   git coord claim -h\n")
     if ".git" in typed.lower():
         assert desk.coord("claim", f"path:{typed}").code == 2
+
+
+@pytest.mark.parametrize(
+    ("typed", "trouble", "instead"),
+    [
+        (["--glob", ".git/**"], "is git's own: nothing of that name is ever committed", "-h"),
+        (["--glob", "**/.GIT/*"], "is git's own: nothing of that name is ever committed", "-h"),
+        (["--glob", ":/src/*.py"], "is a pathspec of git", "--glob 'src/*.py'"),
+        (["--glob", ":/top.txt"], "is a pathspec of git", "top.txt"),
+        (["--glob", "short/*.py"], "is below short, a link", "--glob 'src/*.py'"),
+        (["--glob", "--local", "src/*.py"], "is an option, and no pattern", "--local --glob 'src/*.py'"),
+        (
+            ["--glob", "--local", "src/*.py", "top.txt"],
+            "is an option, and no pattern",
+            "top.txt --local --glob 'src/*.py'",
+        ),
+    ],
+)
+def test_a_pattern_that_cannot_be_meant_is_refused_with_the_command_that_is_right(
+    desk: Repo, typed: list[str], trouble: str, instead: str
+) -> None:
+    (desk.path / "short").symlink_to("src")
+    done = desk.coord("check", *typed)
+    assert (done.code, done.out) == (2, "")
+    assert trouble in done.err
+    step = done.err.splitlines()[-1].removeprefix("next   ")
+    assert step == f"git coord check {instead}"
+    assert type_in(desk, step).code == 0
+
+
+def test_an_option_behind_glob_is_no_pattern(desk: Repo) -> None:
+    done = desk.coord("claim", "--glob", "--read", "src/**")
+    assert (
+        done.err == "git coord: '--read' is an option, and no pattern\nnext   git coord claim --read --glob 'src/**'\n"
+    )
+    assert type_in(desk, "git coord claim --read --glob 'src/**'").code == 0
+
+
+def test_a_pattern_that_matches_nothing_yet_is_marked_with_the_nearest_folder(desk: Repo) -> None:
+    patterns = ["srcc/*.py", "src/*.py", "src/**/*.py", "src/*.rs", "*.md", "src/*/scan.py"]
+    done = desk.coord("claim", *(word for pattern in patterns for word in ("--glob", pattern)))
+    assert said(done)[1].splitlines()[1:] == [
+        "  edit   srcc/*.py   matches nothing yet; did you mean src/*.py?",
+        "  edit   src/*.py",
+        "  edit   src/**/*.py",
+        "  edit   src/*.rs   matches nothing yet",
+        "  edit   *.md",
+        "  edit   src/*/scan.py",
+    ]
+    assert desk.coord_json("check", "--glob", "libs/**")["new"] == [{"path": "libs/**", "similar": None}]
+    assert desk.coord_json("release", "--glob", "srcc/*.py")["confirmed"] is True
 
 
 def test_the_whole_command_is_named_with_what_was_right(desk: Repo) -> None:
@@ -143,10 +200,13 @@ def test_a_path_in_a_submodule_is_that_repositorys(desk: Repo) -> None:
     text = "git coord: 'sub/x.c' is in sub, a repository of its own\nnext   git -C sub coord claim x.c\n"
     assert said(desk.coord("claim", "sub/x.c")) == (2, "", text)
     assert said(desk.coord("check", "sub/new.c"))[0] == 2
+    text = "git coord: 'sub/**' is in sub, a repository of its own\nnext   git -C sub coord claim --glob '**'\n"
+    assert said(desk.coord("claim", "--glob", "sub/**")) == (2, "", text)
     assert desk.coord_json("claim", "sub")["new"] == []
     desk.git("submodule", "deinit", "-q", "-f", "sub")
     done = desk.coord("claim", "sub/x.c")
     assert done.err.splitlines()[-1] == "next   git submodule update --init sub"
+    assert desk.coord("claim", "--glob", "sub/*.c").err.splitlines()[-1] == "next   git submodule update --init sub"
 
 
 def test_a_path_behind_a_link_is_named_as_git_has_it(desk: Repo) -> None:

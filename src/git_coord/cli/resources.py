@@ -54,8 +54,10 @@ class Asked(NamedTuple):
 
     def remark(self, item: Item) -> str:
         """Return what is said beside an item that nothing has yet, for a table."""
-        near = self.new.get(item)
-        return "" if item not in self.new else f"   new; did you mean {near}?" if near else "   new"
+        if item not in self.new:
+            return ""
+        near, word = self.new[item], "matches nothing yet" if item.kind is ItemKind.GLOB else "new"
+        return f"   {word}; did you mean {near}?" if near else f"   {word}"
 
 
 NOTHING = Asked((), {})
@@ -84,6 +86,7 @@ def _pinned(item: Item, pins: Mapping[str, Oid]) -> Item:
 
 def asked(app: App, names: Sequence[str], globs: Sequence[str], intent: Intent = Intent.EDIT) -> Asked:
     """Return what a claim of these arguments would ask for, without pins: the same question for who only looks."""
+    _refuse_options(names, globs, intent)
     look, found = Named(app), dict[tuple[ItemKind, str], Item]()
     for at, typed in enumerate(names):
         kind, name = _parse(app, typed)
@@ -93,8 +96,24 @@ def asked(app: App, names: Sequence[str], globs: Sequence[str], intent: Intent =
         known = found.get((kind, name), item)
         found[kind, name] = item if known.file else known  # named twice, as a folder too: the folder
     prefix = app.location.prefix.rstrip("/")
-    found |= {key: Item(*key, intent) for key in (parse_argument(pattern, prefix, glob=True) for pattern in globs)}
+    for at, pattern in enumerate(globs):
+        key = parse_argument(pattern, prefix, glob=True)
+        item = look.look(Item(*key, intent), pattern)
+        if isinstance(item, Wrong):
+            raise _refused(item, pattern, names, (), (*globs[:at], *globs[at + 1 :]), intent)
+        found[key] = item
     return Asked(tuple(found.values()), look.new)
+
+
+def _refuse_options(names: Sequence[str], globs: Sequence[str], intent: Intent) -> None:
+    """Raise CoordError(USAGE) for an option where a pattern belongs; what follows it is the pattern then."""
+    option = next((pattern for pattern in globs if pattern.startswith("-")), None)
+    if option is None:
+        return
+    plain = [name for name in names if not {"*", "?"} & set(name)]
+    patterns = [*(pattern for pattern in globs if pattern != option), *(name for name in names if name not in plain)]
+    words = [word for pattern in patterns for word in ("--glob", pattern)]
+    raise _refused(Wrong("is an option, and no pattern", (option, *words)), option, plain, (), (), intent)
 
 
 def _refused(

@@ -48,7 +48,20 @@ def misspelt(text: str, exists: Callable[[str], bool]) -> Meant | None:
         return Meant("names a line; a claim is of the whole file", (place[1],))
     if (prefixed := _PREFIX.fullmatch(text)) is not None:
         return _prefixed(prefixed[1], prefixed[2], exists)
-    return _odd(text, exists)
+    return _other(text, exists) or _odd(text, exists)
+
+
+def _other(text: str, exists: Callable[[str], bool]) -> Meant | None:
+    """Return what is meant by a name as other programs print it: a full ref, a side of a diff, several in a row."""
+    parts = text.split("/", 2)
+    if parts[:2] == ["refs", "heads"] and parts[2:] and parts[2]:
+        return Meant("looks like a branch", (f"branch:{parts[2]}",))
+    if text[:2] in ("a/", "b/") and exists(text[2:]):
+        return Meant(f"has the '{text[:2]}' of a diff", (text[2:],))
+    names = [name for name in re.split(r"[,;\s]+", text) if name]
+    if (len(names) > 1 or names != [text]) and names and all(map(exists, names)):
+        return Meant("is more than a name", tuple(names))
+    return None
 
 
 def _odd(text: str, exists: Callable[[str], bool]) -> Meant | None:
