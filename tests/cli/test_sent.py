@@ -118,3 +118,26 @@ def test_without_a_remote_there_is_nothing_to_send(alone: Repo, words: tuple[str
     done = alone.coord(*words)
     assert (done.code, "not sent" in done.out + done.err) == (0, False)
     assert "not_sent" not in alone.coord_json("status")
+
+
+def test_what_an_agent_posts_in_two_clones_is_all_there(trio: tuple[Repo, Repo, Repo]) -> None:
+    hub, alpha, beta = trio
+    here = {"GIT_COORD_AGENT": "alpha", "GIT_COORD_SESSION": alpha.coord_json("whoami")["session"]}
+    other = beta.with_env(**here)
+    kept, ended, removed = (alpha.coord_json("post", text)["id"] for text in ("kept", "ended", "removed"))
+    other.coord_json("sync")
+    with away(hub):
+        alpha.coord("post", "from here")
+        alpha.coord("post", "update", ended, "--status", "done")
+        other.coord("post", "from there")
+        other.coord("post", "remove", removed)
+    other.coord_json("sync")
+    alpha.coord_json("sync")
+    expected = [("ended", "done"), ("from here", "open"), ("from there", "open"), ("kept", "open")]
+    for repo in (alpha, other, beta):
+        assert sorted(texts(repo)) == expected
+    assert kept
+    # Nobody has to sync in between: the push that is refused brings the other list.
+    alpha.coord_json("post", "again here")
+    other.coord_json("post", "again there")
+    assert {text for text, _ in texts(alpha)} >= {"again here", "again there", "from here", "from there"}

@@ -139,3 +139,14 @@ def test_whoami_names_agent_session_key_ledger_and_remote(pair: tuple[Repo, Repo
         "remote": "origin",
         "member": True,
     }
+
+
+def test_a_name_that_is_at_work_in_another_worktree_is_said_to_be_nobody_here(alone: Repo) -> None:
+    tree = alone.worktree("W").with_env(GIT_COORD_AGENT="alpha")
+    done = tree.coord("status")
+    assert done.code == 0
+    assert f"git coord: alpha is at work in another worktree, {alone.path}" in done.err
+    assert "here it is nobody, and nothing is signed for it; next: unset GIT_COORD_AGENT && git coord init" in done.err
+    (told,) = [text for text in tree.coord_json("status")["warnings"] if "here it is nobody" in text]
+    assert "next: unset GIT_COORD_AGENT && git coord init" in told
+    assert "nobody" not in alone.coord("status").err

@@ -113,14 +113,20 @@ def require_here(app: App) -> None:
         raise in_use(app.coord)
 
 
-def tell_nobody(app: App, output: Output) -> None:
-    """Say that a name is in use elsewhere, beside the answer to a question; the ledger has been opened."""
-    if app.coord.identity is not None and app.coord.actor is None:
-        from git_coord.service.sessions import nobody
+def nobody_here(app: App) -> str | None:
+    """Return what there is to say where a name is given that is in use elsewhere; the ledger has been opened."""
+    if app.coord.identity is None or app.coord.actor is not None:
+        return None
+    from git_coord.service.sessions import nobody
 
-        found = nobody(app.coord)
-        if found is not None:
-            output.talk(f"git coord: {found.notice}")
+    found = nobody(app.coord)
+    return found.notice if found is not None else None
+
+
+def tell_nobody(app: App, output: Output) -> None:
+    """Say that, beside the answer to a question."""
+    if notice := nobody_here(app):
+        output.talk(f"git coord: {notice}")
 
 
 def _catch_up(app: App) -> None:

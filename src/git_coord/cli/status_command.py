@@ -39,6 +39,7 @@ def command(is_local: bool, as_json: bool, agent: str | None) -> int:
     now = app.coord.clock.now()
     why, left = limits(app.coord.files), unsent(app.coord)
     reminded = reminder(app)
+    nobody = options.nobody_here(app)
     if output.is_json:
         output.object(
             {
@@ -51,11 +52,17 @@ def command(is_local: bool, as_json: bool, agent: str | None) -> int:
                 "synced_at": render.as_of_stamp(age),
                 "as_of": render.as_of_stamp(age),
                 **({"read_only": why} if why else {}),
-                "warnings": [*shown.warnings, *warnings(app.coord, app.coord.known.state), *_once(reminded)],
+                "warnings": [
+                    *shown.warnings,
+                    *warnings(app.coord, app.coord.known.state),
+                    *_once(reminded),
+                    *([nobody] if nobody else []),
+                ],
                 **_restored_object(shown.picture),
             }
         )
         return 0
+    options.tell_nobody(app, output)
     if why:
         later = "" if app.coord.identity else "; once you may write there: git coord init"
         output.lines([f"read-only {why}{later}"])

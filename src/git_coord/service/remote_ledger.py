@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from git_coord.domain.ids import Agent, Oid
 from git_coord.domain.statements import RECORD_LIMIT
@@ -64,11 +64,23 @@ def fetch_and_adopt(coord: Coord, families: Collection[Family] = SYNC_FAMILIES, 
     check_moved(coord)
     note_synced(coord, families)
     if Family.POSTS in families:
+        _merge_posts(coord, before)
         note_news(coord)
     if Family.PRESENCE in families:
         from .watched import note_watched  # noqa: PLC0415 - most fetches bring no presence
 
         note_watched(coord)
+
+
+def _merge_posts(coord: Coord, before: Mapping[Ref, Oid]) -> None:
+    """Keep what the acting agent has posted here, and not sent, when it has posted in another clone meanwhile."""
+    if coord.identity is None:
+        return
+    ref = refnames.fetched(refnames.owned(Family.POSTS, coord.me.agent))
+    if before.get(ref) != coord.store.refs(ref).get(ref):
+        from .board.two_lists import merge_lists  # noqa: PLC0415 - only for news of one's own
+
+        merge_lists(coord, before.get(ref))
 
 
 def _fetch(coord: Coord, families: Collection[Family], limit: float | None) -> None:

@@ -1,0 +1,1 @@
+"""The postboard: what agents tell each other."""
