@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from git_coord.domain import carried
-from git_coord.domain.carried import Past, Step, ThreeWay, TreeEntry, is_carried, is_contained, still_open
+from git_coord.domain.carried import Pair, Past, Step, ThreeWay, TreeEntry, is_carried, is_contained, still_open
 from git_coord.domain.ids import Agent, Oid
 
 WIDTH = 6
@@ -106,6 +106,23 @@ def test_whatever_was_done_in_steps_is_carried_onto_a_base_that_moved_elsewhere_
     base, result = texts[0][:-1] + moved, texts[-1][:-1] + (extra or moved)
     expected = base != result and not extra and bool(steps)
     assert is_carried(entry(base), entry(result), steps, merge) is expected
+
+
+def test_a_long_branch_that_was_rebased_costs_a_few_merges_a_commit() -> None:
+    asked: list[ThreeWay] = []
+
+    def rebased(some: Sequence[ThreeWay]) -> list[Oid | None]:
+        """Merge as git does where the base moved elsewhere: only a step that follows makes what is there now."""
+        asked.extend(some)
+        names = [tuple(map(letters, three)) for three in some]
+        return [entry("m" + theirs).blob if ours == "m" + base else None for base, ours, theirs in names]
+
+    count, lately = 400, list[Pair]()
+    steps = [step(entry(f"f{n}"), entry(f"f{n + 1}"), n) for n in range(count)]
+    for n in range(count):
+        assert is_carried(entry(f"mf{n}"), entry(f"mf{n + 1}"), steps, rebased, lately), n
+    assert lately == [(one.before, one.after) for one in steps]
+    assert len(asked) < 5 * carried.MAX_PAIRS + count * carried.FIRST_MERGES
 
 
 def test_thousands_of_receipts_at_one_path_cost_a_bounded_number_of_merges() -> None:

@@ -69,3 +69,50 @@ def test_a_call_whose_client_has_given_up_has_told_nothing(lost: Repo) -> None:
     host = _Left(lost)
     assert answer(["claim", "task:E-1"], host)["notices"] == [LOST]
     assert len(lost.coord_json("sync", code=4)["lost"]) == 1
+
+
+def test_in_the_hold_of_a_restored_ledger_every_tool_says_so_and_none_says_free(
+    pair: tuple[Repo, Repo], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alpha, beta = pair
+    beta.coord_json("sync")
+    alpha.coord_json("claim", "a")
+    for ref in (hub := Repo(Path(alpha.git("remote", "get-url", "origin")), alpha.env)).refs("refs/coord"):
+        hub.git("update-ref", "-d", ref)
+    monkeypatch.chdir(beta.path)
+
+    async def story() -> None:
+        async with connected(beta.env) as client:
+            claimed = await ask(client, "claim_files", files=["a"], purpose="mine", ttl="10m")
+            assert (claimed["ok"], claimed["code"], claimed["restored_by"]) == (False, "unknown", "beta")
+            checked = await ask(client, "check_files", files=["a", "b"])
+            assert [row["status"] for row in checked["resources"]] == ["unknown", "unknown"]
+            assert checked["hold_until"] == claimed["hold_until"]
+            assert (await ask(client, "status"))["restored"]["on_hold"] is True
+            alpha.coord_json("sync")
+            held = await ask(client, "claim_files", files=["a"], purpose="mine", ttl="10m")
+            assert (held["code"], held["holder"]) == ("conflict", "alpha")
+
+    run(story)
+
+
+def test_a_post_that_is_not_sent_is_said_to_be_and_the_next_one_takes_it_along(
+    pair: tuple[Repo, Repo], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alpha, beta = pair
+    monkeypatch.chdir(alpha.path)
+    hub = Path(alpha.git("remote", "get-url", "origin"))
+
+    async def story() -> None:
+        async with connected(alpha.env) as client:
+            away = hub.rename(hub.with_name("away"))
+            posted = await ask(client, "post_intention", text="nearly done")
+            assert (posted["ok"], posted["sent"], posted["why"] != "") == (True, False, True)
+            away.rename(hub)
+            assert (await ask(client, "status"))["not_sent"]["posts"] == 1
+            await ask(client, "post_intention", text="more")
+            assert "not_sent" not in await ask(client, "status")
+
+    run(story)
+    beta.coord_json("sync")
+    assert sorted(post["text"] for post in beta.coord_json("posts")["posts"]) == ["more", "nearly done"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -87,6 +88,41 @@ def test_edits_claim_nothing_while_it_is_on_hold(three: tuple[Repo, ...], tmp_pa
     answer = beta.coord_json("claim", "--offline", "a.txt", code=5)
     assert answer["restored_by"] == "beta"
     assert holders(beta) == {}
+
+
+def test_edit_hooks_claim_nothing_in_the_hold_and_say_until_when(three: tuple[Repo, ...], tmp_path: Path) -> None:
+    hub, alpha, beta, _ = three
+    mirror(hub, tmp_path)
+    beta.coord_json("sync")
+    denied = edited(beta, "b.txt")
+    assert "beta put back a ledger that the remote had lost" in denied
+    assert "nothing is granted" in denied
+    assert holders(beta) == {}
+    alpha.coord_json("sync")
+    beta.coord_json("sync")
+    assert "held by alpha" in edited(beta, "a.txt")
+    assert edited(alpha, "a.txt") == "", "what is held goes on"
+
+
+def edited(repo: Repo, name: str) -> str:
+    """Return why an edit hook denies an edit, nothing where it does not."""
+    payload = {"session_id": "s", "cwd": str(repo.path), "tool_name": "Edit"}
+    payload |= {"tool_input": {"file_path": str(repo.path / name)}}  # type: ignore[dict-item]
+    done = repo.run("git-coord", "hook", "claude-code", "pre-edit", input=json.dumps(payload))
+    assert done.code == 0, done
+    return done.out
+
+
+def test_who_waits_has_it_when_the_hold_is_over(three: tuple[Repo, ...], tmp_path: Path) -> None:
+    hub, alpha, beta, _ = three
+    alpha.coord_json("policy", "--restore-hold", "2s")
+    beta.coord_json("sync")
+    mirror(hub, tmp_path)
+    # The skew of the clocks is waited for, too; nobody has to end the hold.
+    answer = beta.coord_json("claim", "b.txt", "--wait", "10m")
+    assert (answer["confirmed"], answer["token"]) == (True, 2)
+    alpha.coord_json("sync")
+    assert holders(alpha) == {"a.txt": "alpha", "b.txt": "beta"}
 
 
 @pytest.mark.parametrize("families", ["claims", "claims requests"])

@@ -134,3 +134,24 @@ def test_what_is_no_place_is_refused(line: list[str], code: int, pair: Pair) -> 
     before = pair.hub.refs()
     assert pair.alpha.coord("move", *line).code == code
     assert pair.hub.refs() == before
+
+
+@pytest.mark.parametrize("is_seen", [True, False], ids=["beta saw the epoch", "beta did not"])
+def test_a_ledger_that_began_anew_moves_and_is_followed_across_the_epoch(pair: Pair, is_seen: bool) -> None:
+    assert pair.alpha.coord_json("claim", "a.txt")["confirmed"] is True
+    assert pair.beta.coord("sync").code == 0
+    assert pair.alpha.coord("gc", "--now").code == 0
+    if is_seen:
+        assert pair.beta.coord("sync").code == 0
+    moved(pair, "--prefix", BRANCHES)
+    assert pair.beta.coord("claim", "b.txt").code == 5
+    typed(pair.beta, pair.beta.coord("sync"))
+    assert pair.beta.coord_json("claim", "b.txt")["confirmed"] is True
+    assert pair.beta.coord_json("claim", "a.txt", code=3)["holder"] == "alpha"
+    assert pair.alpha.coord("gc", "--now").code == 0
+    for clone in (pair.alpha, pair.beta):
+        assert clone.coord("sync").code == 0
+        assert len(clone.coord_json("status")["claims"]) == 2
+    assert (
+        pair.alpha.rev("refs/coord/claims") == pair.beta.rev("refs/coord/claims") == pair.hub.rev(f"{BRANCHES}/claims")
+    )

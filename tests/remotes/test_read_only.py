@@ -216,3 +216,30 @@ def test_news_that_cannot_be_stored_are_unknown_and_never_free(pair: Pair) -> No
     (pair.beta.path / ".git/coord/synced").write_text("1700000000\n")
     stale = mounted(pair.beta, "git -c coord.freshness=1s coord check a.txt")
     assert (stale.code, stale.err.startswith("unknown: ")) == (5, True), stale
+
+
+GITOLITE = """#!/bin/sh
+for line; do :; done
+case "$line" in
+git-receive-pack*)
+  echo "FATAL: W any hub carol DENIED by fallthru" >&2
+  echo "(or you mis-spelled the reponame)" >&2
+  exit 1 ;;
+*) cd %s && eval "$line" ;;
+esac
+"""
+"""What gitolite does before any ref is named: it lets nobody in who may write nothing."""
+
+
+def test_a_host_that_lets_nobody_in_who_may_not_write_makes_a_read_only_clone(pair: Pair, tmp_path: Path) -> None:
+    assert pair.alpha.coord_json("claim", "a.txt")["confirmed"] is True
+    ssh = tmp_path / "ssh"
+    ssh.write_text(GITOLITE % pair.hub.path.parent)
+    ssh.chmod(0o755)
+    clone = replace(pair.alpha, path=tmp_path / "carol").with_env(GIT_SSH_COMMAND=str(ssh), GIT_SSH_VARIANT="simple")
+    pair.alpha.run("git", "clone", "-q", str(pair.hub.path), str(clone.path), check=True)
+    clone.git("remote", "set-url", "origin", f"git@gitolite:{pair.hub.path.name}")
+    answer = clone.coord_json("init", "--agent", "carol")
+    assert (answer["joined"], "W any hub carol DENIED by fallthru" in answer["read_only"]) == (False, True)
+    assert "DENIED by fallthru" in clone.coord_json("claim", "b.txt", code=5)["message"]
+    assert clone.coord_json("check", "a.txt", code=3)["resources"][0]["holder"] == "alpha"

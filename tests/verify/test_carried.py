@@ -100,6 +100,26 @@ def test_a_rebase_by_the_author_once_another_holds_the_file(desk: Stage, hooks: 
     assert verified(desk, branch="topic") == []
 
 
+@pytest.mark.slow(15)
+def test_a_rebase_of_fifty_commits_once_another_holds_the_file(desk: Stage) -> None:
+    texts = [LINES]
+    for number in range(50):
+        texts.append(edited(number % 18 + 1, by=f"{number}", text=texts[-1]))
+    before = worked(desk, *texts[1:])
+    main_moves(desk, edited(20, by="main"))
+    alpha = desk.alpha
+    done = alpha.run("git", "pull", "-q", "--rebase", "origin", "main")
+    assert (done.code, "refused" in done.err) == (0, False)
+    after = alpha.git("rev-list", "--reverse", "origin/main..topic").splitlines()
+    assert (len(after), set(after) & set(before)) == (50, set())
+    alpha.git("push", "-q", "-f", "origin", "topic")
+    assert verified(desk, branch="topic") == []
+    alpha.write("a.txt", edited(19, by="smuggled", text=alpha.git("show", "HEAD:a.txt") + "\n"))
+    alpha.git("commit", "-qnam", "what is no part of it")
+    alpha.git("push", "-q", "--no-verify", "origin", "topic")
+    assert found(desk, alpha.rev("HEAD"), branch="topic")
+
+
 def test_a_rebase_before_the_first_push(desk: Stage) -> None:
     alpha = desk.alpha
     alpha.git("checkout", "-q", "-b", "topic")

@@ -19,6 +19,8 @@ MAX_STEPS = 512
 MAX_PAIRS = 1024
 MAX_MERGES = 4096
 """Merges for one change: what takes more to explain is new work."""
+FIRST_MERGES = 16
+"""Merges that are asked for together at first."""
 
 
 class TreeEntry(NamedTuple):
@@ -69,26 +71,49 @@ class _Conflict:
 _CONFLICT = _Conflict()
 
 
-def is_carried(before: TreeEntry | None, after: TreeEntry | None, steps: Sequence[Step], merge: Merge) -> bool:
+def is_carried(
+    before: TreeEntry | None,
+    after: TreeEntry | None,
+    steps: Sequence[Step],
+    merge: Merge,
+    lately: list[Pair] | None = None,
+) -> bool:
     """Tell whether the change is one or more of the steps, each applied as a clean three-way merge, in some order.
 
     A step from F to T makes of X what git makes of base F, ours X and theirs T: T at once where X is F. Steps that
     follow on each other, the next beginning where one ended, also count as one: a squash of them was merged as one.
+    `lately` are changes that were carried before this one, the last of which tells where to look first; it grows.
     """
+    lately = [] if lately is None else lately
     edges = _edges(steps)
     if after in _reached(edges, before):
+        lately.append((before, after))
         return True
     pairs = _pairs(sorted(steps, key=lambda step: step.order, reverse=True)[:MAX_STEPS])
+    pairs.sort(key=lambda pair: not lately or pair[0] != lately[-1][1])
     seen, frontier, left = {before}, [before], MAX_MERGES
     while frontier and left > 0:
         asked = [(old, ours, new) for ours in frontier for old, new in pairs if ours != new][:left]
         left -= len(asked)
-        made = dict.fromkeys(_applied(asked, merge))
-        if after in made:
-            return True
+        made: dict[TreeEntry | _Conflict | None, None] = {}
+        for part in _growing(asked):
+            results = _applied(part, merge)
+            if after in results:
+                old, _, new = part[results.index(after)]
+                lately.append((old, new))
+                return True
+            made |= dict.fromkeys(results)
         frontier = [one for one in made if not isinstance(one, _Conflict) and one not in seen]
         seen.update(frontier)
     return False
+
+
+def _growing(asked: Sequence[Three]) -> Iterator[Sequence[Three]]:
+    """Yield few, then more and more: of a branch that was rebased each change is nearly always the next step."""
+    start, size = 0, FIRST_MERGES
+    while start < len(asked):
+        yield asked[start : start + size]
+        start, size = start + size, size * 4
 
 
 def is_contained(contents: Sequence[TreeEntry | None], pair: Pair, merge: Merge) -> bool:

@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Protocol
 
 from .announcements import ReceiptEntry
-from .carried import Past, Step, ThreeWay, TreeEntry, is_carried, still_open
+from .carried import Pair, Past, Step, ThreeWay, TreeEntry, is_carried, still_open
 from .commits import Delta, UserCommit
 from .holding import covering, may_edit
 from .ids import Agent, Oid
@@ -136,6 +136,7 @@ class _Court:
         self._counting = counting(commits, evidence.receipts)
         self._below: dict[Oid, set[Oid]] = {}
         self._covering: dict[tuple[int, str], list[tuple[LiveClaim, Item]]] = {}
+        self._lately: dict[str, list[Pair]] = {}
 
     def verdict(self, commit: UserCommit, delta: Delta) -> Violation | None:
         path, receipts = delta.path, self._counting[commit.oid]
@@ -199,7 +200,8 @@ class _Court:
             return True
         steps = self._steps(delta.path)
         steps = still_open(steps, means.past(commit, delta.path)) if steps else []
-        return bool(steps) and all(is_carried(before, delta.new, steps, means.merge) for before in befores)
+        lately = self._lately.setdefault(delta.path, [])
+        return bool(steps) and all(is_carried(before, delta.new, steps, means.merge, lately) for before in befores)
 
     def _free_then(self, commit: UserCommit, delta: Delta) -> Iterator[Attested]:
         receipts = self._counting[commit.oid]
