@@ -272,6 +272,21 @@ def test_a_hub_that_hangs_costs_less_each_time_and_then_nothing(clones: tuple[Re
     assert refresh.commit_wait(folder, {}, int(time.time()) + 5) == 2.0  # it has answered since
 
 
+def test_a_hub_that_answers_and_then_takes_no_push_has_no_more_time_altogether(clones: tuple[Repo, Repo]) -> None:
+    """The ledger that it has lost is put back by whoever looks: a commit does not wait for that either."""
+    _, beta = clones
+    hub = Repo(Path(beta.git("config", "remote.origin.url")), beta.env)
+    for ref in hub.refs("refs/coord"):
+        hub.git("update-ref", "-d", ref)
+    hub.write("hooks/pre-receive", "#!/bin/sh\nexec sleep 3600\n").chmod(0o755)
+    beta.git("config", "coord.pushTimeout", "1h")
+    beta.write("b.txt", "beta\n")
+    age(beta)
+    done = beta.run("git", "commit", "-qam", "mine")
+    assert (done.code, done.err) == (0, "git coord: no answer from origin in 2 s; judged by a picture of unknown age\n")
+    assert coord_file(beta, "refresh.failed").read_text().split()[1:] == ["1"]
+
+
 @pytest.mark.parametrize("why", ["no remote", "never set up"])
 def test_a_commit_without_a_remote_or_a_ledger_waits_for_nothing(clones: tuple[Repo, Repo], why: str) -> None:
     _, beta = clones

@@ -313,6 +313,26 @@ def test_a_remote_that_never_answers_is_unknown_in_time(hub: Hub, silence: str) 
         assert (caught.value.kind, caught.value.message) == (Kind.UNKNOWN, "no answer from origin in 0.5 s")
 
 
+def test_who_hurries_has_so_much_time_for_all_that_is_asked_and_the_usual_afterwards(hub: Hub) -> None:
+    _, alpha, _ = hub
+    clone = Clone(alpha.repo)
+    clone.remote.hurry(3600)
+    clone.remote.fetch(SYNCED)
+    elsewhere = clone.remote.at(clone.remote.place)
+    clone.remote.hurry(0)
+    for remote in (clone.remote, clone.remote.at(clone.remote.place)):
+        for attempt in (
+            lambda it=remote: it.fetch(SYNCED),
+            lambda it=remote: it.push([RefUpdate(LEDGER, clone.make("1"), ABSENT)]),
+        ):
+            with pytest.raises(CoordError) as caught:
+                attempt()
+            assert (caught.value.kind, caught.value.message) == (Kind.UNKNOWN, "no answer from origin in 0 s")
+    clone.remote.hurry(None)
+    for remote in (clone.remote, elsewhere):
+        remote.fetch(SYNCED)
+
+
 def test_a_push_whose_answer_is_lost_is_unknown_though_it_took_effect(hub: Hub) -> None:
     bare, alpha, _ = hub
     hook(bare, "reference-transaction", '[ "$1" != committed ] || kill -9 $PPID')

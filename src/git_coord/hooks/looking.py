@@ -22,16 +22,20 @@ def look_again(app: App) -> list[str]:
     coord = app.coord
     folder, now = coord.files.common, coord.clock.now()
     settings = {name.lower(): value for name in SETTINGS if (value := app.config.get(name)) is not None}
-    if open_ledger(coord) is None or not refresh.is_old(folder, settings, now):
+    if coord.remote is None or open_ledger(coord) is None or not refresh.is_old(folder, settings, now):
         return []
     wait = refresh.commit_wait(folder, settings, now)
     if not wait:
         return [refresh.words(folder, now, refresh.why_not_asked(folder, settings, now))]
+    # Altogether: a ledger that the remote has lost is put back by pushes, and a prune has it fetched twice.
+    coord.remote.hurry(wait)
     try:
-        fetch_and_adopt(coord, limit=wait)
+        fetch_and_adopt(coord)
     except (CoordError, OSError) as trouble:
         with suppress(OSError):
             refresh.note_failure(folder, coord.clock.now())
         why = trouble.message if isinstance(trouble, CoordError) else str(trouble.strerror)
         return [refresh.words(folder, coord.clock.now(), why)]
+    finally:
+        coord.remote.hurry(None)
     return []

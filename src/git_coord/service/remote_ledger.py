@@ -43,8 +43,8 @@ def remote_of(coord: Coord) -> Remote:
     return coord.remote
 
 
-def fetch_and_adopt(coord: Coord, families: Collection[Family] = SYNC_FAMILIES, *, limit: float | None = None) -> None:
-    """Fetch (in `limit` seconds, if that is less than usual), verify, adopt.
+def fetch_and_adopt(coord: Coord, families: Collection[Family] = SYNC_FAMILIES) -> None:
+    """Fetch, verify, adopt.
 
     Raises CoordError(UNKNOWN) without an answer, CoordError(UNTRUSTED) for a bad ledger.
     """
@@ -53,7 +53,7 @@ def fetch_and_adopt(coord: Coord, families: Collection[Family] = SYNC_FAMILIES, 
         families = tuple(dict.fromkeys([*families, *ROSTER_FAMILIES]))
     replaced = [refnames.prefix(family, fetched=True) for family in REPLACED if family in families]
     before = coord.store.refs(*replaced)
-    _fetch(coord, families, limit)
+    _fetch(coord, families)
     coord.fetched_at = coord.clock.monotonic()
     if not coord.settings.keeps_history:
         note_superseded(coord, set(before.values()) - set(coord.store.refs(*replaced).values()))
@@ -83,14 +83,14 @@ def _merge_posts(coord: Coord, before: Mapping[Ref, Oid]) -> None:
         merge_lists(coord, before.get(ref))
 
 
-def _fetch(coord: Coord, families: Collection[Family], limit: float | None) -> None:
+def _fetch(coord: Coord, families: Collection[Family]) -> None:
     """Fetch; once more where a prune had taken an object that a ref of ours names, at which git stumbles."""
     try:
-        remote_of(coord).fetch(families, limit=limit)
+        remote_of(coord).fetch(families)
     except CoordError:
         if not restore(coord):
             raise
-        remote_of(coord).fetch(families, limit=limit)
+        remote_of(coord).fetch(families)
 
 
 def note_synced(coord: Coord, families: Collection[Family] = LEDGER_FAMILIES) -> None:

@@ -131,11 +131,11 @@ class Remote(Protocol):
     def at(self, place: Place) -> Remote:
         """Return the same for another place."""
 
-    def fetch(self, families: Collection[Family], *, limit: float | None = None) -> None:
-        """Bring these families into the fetched namespace, exactly as they are there, vanished ones pruned.
+    def hurry(self, seconds: float | None) -> None:
+        """Let all that is asked from now on end in so many seconds altogether; None for as long as usual."""
 
-        `limit`: in fewer seconds than usual, or not at all.
-        """
+    def fetch(self, families: Collection[Family]) -> None:
+        """Bring these families into the fetched namespace, exactly as they are there, vanished ones pruned."""
 
     def push(self, updates: Sequence[RefUpdate], *, record: bool = True) -> list[PushedRef]:
         """Ask the remote to move each ref from exactly its old value; refs are decided one by one.

@@ -172,7 +172,10 @@ class MemoryRemote:
         """Return the same hub by another name: there is only one in memory."""
         return replace(self, name=place.name, url=place.url, prefix=place.prefix)
 
-    def fetch(self, families: Collection[Family], *, limit: float | None = None) -> None:  # noqa: ARG002
+    def hurry(self, seconds: float | None) -> None:
+        """Do nothing: what is in memory takes no time."""
+
+    def fetch(self, families: Collection[Family]) -> None:
         """Bring these families into the fetched namespace."""
         self.fetches += 1
         self._reach()

@@ -105,10 +105,14 @@ class ForgettingRemote:
         """Return the same for another place."""
         return ForgettingRemote(self._below.at(place), self._cache)
 
-    def fetch(self, families: Collection[Family], *, limit: float | None = None) -> None:
+    def hurry(self, seconds: float | None) -> None:
+        """Hurry."""
+        self._below.hurry(seconds)
+
+    def fetch(self, families: Collection[Family]) -> None:
         """Fetch, then forget."""
         try:
-            self._below.fetch(families, limit=limit)
+            self._below.fetch(families)
         finally:
             self._cache.forget()
 

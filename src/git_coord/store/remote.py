@@ -41,6 +41,13 @@ class Timeouts(NamedTuple):
     push: float = 30.0
 
 
+class Hurry(NamedTuple):
+    """Until when, on the monotonic clock, all that is asked must end, and how many seconds that were."""
+
+    deadline: float
+    seconds: float
+
+
 class GitRemote:
     """A remote reached by `git fetch` and `git push`; `lock_dir` is the folder `coord` in the common git directory."""
 
@@ -68,6 +75,7 @@ class GitRemote:
         self._turns = OneAtATime(lock_dir, clock, reach)
         self._reach = reach
         self._ssh: dict[str, str] | None = None
+        self._hurry: Hurry | None = None
 
     @property
     def name(self) -> str:
@@ -82,16 +90,32 @@ class GitRemote:
     def at(self, place: Place) -> GitRemote:
         """Return the same for another place."""
         folder, reach = self._turns.folder, self._reach
-        return GitRemote(
+        made = GitRemote(
             self._git, self._store, place, lock_dir=folder, clock=self._clock, timeouts=self._timeouts, reach=reach
         )
+        made._hurry = self._hurry
+        return made
 
-    def fetch(self, families: Collection[Family], *, limit: float | None = None) -> None:
+    def hurry(self, seconds: float | None) -> None:
+        """Let all that is asked from now on end in so many seconds altogether; None for as long as usual."""
+        self._hurry = None if seconds is None else Hurry(self._clock.monotonic() + seconds, seconds)
+
+    def _in_time(self, usual: float) -> tuple[float, float]:
+        """Return how many seconds there are, and how many people know of; CoordError(UNKNOWN) when there are none."""
+        if self._hurry is None:
+            return usual, usual
+        said = min(usual, self._hurry.seconds)
+        left = self._hurry.deadline - self._clock.monotonic()
+        if left <= 0:
+            raise CoordError(Kind.UNKNOWN, f"no answer from {self.name} in {said:g} s")
+        return min(usual, left), said
+
+    def fetch(self, families: Collection[Family]) -> None:
         """Bring these families into the fetched namespace, or share a fetch that began after this was asked."""
-        limit = min(self._timeouts.fetch, limit or self._timeouts.fetch)
+        seconds, limit = self._in_time(self._timeouts.fetch)
         scope = f"{self._place.prefix} {self._place.url}"
         names = [family.value for family in families]
-        with self._turns.turn(scope, names, limit) as turn:
+        with self._turns.turn(scope, names, seconds) as turn:
             if turn.left is None:
                 raise CoordError(Kind.UNKNOWN, f"no answer from {self.name} in {limit:g} s: another fetch is running")
             if not turn.done:
@@ -103,7 +127,7 @@ class GitRemote:
         if not updates:
             return []
         line = self._push_line(updates)
-        done = self._run(line, self._timeouts.push, began=lambda: self._reach("push sent"))
+        done = self._run(line, *self._in_time(self._timeouts.push), began=lambda: self._reach("push sent"))
         self._reach("push answered")
         told = _porcelain(done.out)
         answers = [told.get(refnames.on_remote(update.ref, self._place.prefix)) for update in updates]
