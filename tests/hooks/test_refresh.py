@@ -278,12 +278,19 @@ def test_a_hub_that_answers_and_then_takes_no_push_has_no_more_time_altogether(c
     hub = Repo(Path(beta.git("config", "remote.origin.url")), beta.env)
     for ref in hub.refs("refs/coord"):
         hub.git("update-ref", "-d", ref)
-    hub.write("hooks/pre-receive", "#!/bin/sh\nexec sleep 3600\n").chmod(0o755)
+    busy = hub.write("busy", "")
+    hub.write("hooks/pre-receive", f"#!/bin/sh\nwhile [ -e {busy} ]; do sleep 0.2; done\nexit 1\n").chmod(0o755)
     beta.git("config", "coord.pushTimeout", "1h")
     beta.write("b.txt", "beta\n")
     age(beta)
-    done = beta.run("git", "commit", "-qam", "mine")
-    assert (done.code, done.err) == (0, "git coord: no answer from origin in 2 s; judged by a picture of unknown age\n")
+    try:
+        done = beta.run("git", "commit", "-qam", "mine")
+    finally:
+        busy.unlink()
+    assert (done.code, done.err) == (
+        0,
+        "git coord: no answer from origin in 2 s; judged by a picture of unknown age\n",
+    )
     assert coord_file(beta, "refresh.failed").read_text().split()[1:] == ["1"]
 
 
