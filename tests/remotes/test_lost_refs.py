@@ -47,7 +47,8 @@ def test_a_mirror_push_makes_no_second_holder(three: tuple[Repo, ...], tmp_path:
     answer = beta.coord_json("claim", "a.txt", code=5)
     assert (answer["code"], answer["restored_by"]) == ("unknown", "beta")
     assert answer["next"].startswith("git coord claim a.txt --wait ")
-    assert hub.git("log", "-2", "--format=%s", CLAIMS).splitlines() == [
+    assert hub.git("log", "-3", "--format=%s", CLAIMS).splitlines() == [
+        "beta cancels",
         "beta is refused claim a.txt (edit): restored",
         "beta restores the ledger",
     ]

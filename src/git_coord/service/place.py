@@ -22,6 +22,7 @@ from .beat import beat_if_due, note_pushed
 from .context import Coord
 from .exchange.parts import ask_place, push
 from .exchange.refusal import host_refusal, refused_by_host
+from .exchange.undone import make_final
 from .ledger import candidates, fetched_ledger, note_losses_of, open_ledger, place_locally, take_extension
 from .members.read_only import require_writable
 from .moving import move, store
@@ -80,7 +81,9 @@ def submit(coord: Coord, make: Callable[[int], Operation], signer: Signer | None
         return _submit_locally(coord, make, by)
     ask_place(coord)
     beat_if_due(coord, acts=True)
-    return _submit_to_remote(coord, make, by)
+    done = _submit_to_remote(coord, make, by)
+    make_final(coord, [*coord.settled, done])
+    return done
 
 
 def _submit_to_remote(coord: Coord, make: Callable[[int], Operation], by: Signer) -> Submitted:
@@ -203,15 +206,15 @@ def _push_once(coord: Coord, sealed: Sealed) -> CoordError | None:
 
 def _after_silence(coord: Coord, sealed: Sealed, trouble: CoordError) -> UnreachableError:
     """Ask what became of a push that ended without an answer; who cannot ask does not know."""
-    if trouble.kind is not Kind.UNKNOWN:
-        raise trouble
     try:
-        fetch_and_adopt(coord, LEDGER_FAMILIES)
+        if trouble.kind is Kind.UNKNOWN:
+            fetch_and_adopt(coord, LEDGER_FAMILIES)
+            return UnreachableError(sealed, trouble)
     except CoordError as still:
         if still.kind is not Kind.UNKNOWN:
             raise
         raise UnreachableError(sealed, still) from None
-    return UnreachableError(sealed, trouble)
+    raise trouble
 
 
 def push_and_land(coord: Coord, made: Extension | None, others: Sequence[RefUpdate]) -> list[PushedRef]:

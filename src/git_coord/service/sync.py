@@ -18,6 +18,7 @@ from .context import Coord
 from .exchange.moved import moved_away
 from .exchange.one_place import is_elsewhere
 from .exchange.refusal import host_refusal, refused_by_host
+from .exchange.undone import make_final
 from .ledger import candidates, fetched_ledger, open_ledger, place_locally
 from .moving import store
 from .place import MAX_UNMOVED, PLACE_SECONDS, push_and_land
@@ -59,6 +60,7 @@ def sync(coord: Coord, families: tuple[Family, ...] = SYNC_FAMILIES) -> Synced:
         if coord.head is not None and coord.identity is not None and coord.signer is not None:
             beat_if_due(coord)
         done.pushed = _exchange(coord)
+        make_final(coord, coord.settled[known:])
     done.after = coord.head.oid if coord.head else None
     done.placed = coord.settled[known:]
     return done

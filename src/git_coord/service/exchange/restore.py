@@ -44,6 +44,7 @@ from git_coord.store.refnames import LEDGER
 from .lost_part import note_lost_part
 from .refusal import is_final, words_of
 from .restored import tell, tell_replayed
+from .undone import give_up_granted
 
 MACHINERY = (Restore, Replay, Checkpoint)
 """Kinds that are of the chain that placed them: another one has its own."""
@@ -108,6 +109,7 @@ def merge(coord: Coord, tip: Oid, live: Oid | None, seen: Oid | None) -> bool:
     note_lost_part(coord, here, placed, end)
     if not advance(coord, Walk(end, placed, there.commits, None), live or ABSENT, seen):
         return False
+    give_up_granted(coord, refused, end.state)
     if replay is not None and replay.made:
         assert here.head is not None
         tell_replayed(coord, here.head.state, len(replay.again))
