@@ -196,7 +196,7 @@ def test_policy_keys_and_limits_can_be_changed(person: Path, env: dict[str, str]
     assert repo.git("config", "coord.policyKey").strip() == str(person), "what was added signs what comes next"
     assert repo.coord_json("policy", "--max-lease", "4h")["max_lease"] == 14400
     refusal = repo.coord_json("policy", "--remove-admin", f"{person}.pub", code=2)
-    assert refusal["message"] == "a policy needs at least one key"
+    assert refusal["message"] == "a policy needs at least one key: add another with it"
 
 
 def test_a_claim_is_broken_that_this_clone_has_not_heard_of(pair: tuple[Repo, Repo]) -> None:

@@ -166,8 +166,8 @@ class Broken(NamedTuple):
     key: object = None
 
 
-def only_claims(state: ledger.State, agent: Any, items: Any, *_: object) -> object:
-    return obstacles.conflicts(state, agent, items)
+def only_claims(state: ledger.State, agent: Any, items: Any, *_: object) -> bool:
+    return not obstacles.conflicts(state, agent, items)
 
 
 def ends_them(state: ledger.State, op: Settle) -> ledger.Outcome:
@@ -196,7 +196,7 @@ BROKEN: dict[str, Broken] = {
     ),
     "nobody is served": Broken(two_wait, granting, "serve", lambda outcome, *_: outcome),
     "who came last is served first": Broken(two_wait_for_long, granting, "serve", serves_backwards),
-    "who waits passes who waited before": Broken(two_wait_and_one_is_stuck, granting, "obstacles", only_claims),
+    "who waits passes who waited before": Broken(two_wait_and_one_is_stuck, granting, "is_clear", only_claims),
     "who is served has a whole lease": Broken(two_wait, state, "UNATTENDED_SECONDS", 7200),
     "who waits waits for ever": Broken(one_waits_too_long, ledger, "overdue", lambda *_: ()),
     "two wait for each other": Broken(each_waits_for_the_other, granting, "cycle", lambda *_: ()),

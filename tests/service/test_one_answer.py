@@ -102,6 +102,11 @@ IN_A_ROUND = [
     ("alpha", "wait", [Item(ItemKind.PATH, "x.py", EDIT), Item(ItemKind.PATH, "b", EDIT)]),
 ]
 """Gamma waits for alpha, which waits for beta, and would for gamma: once others may, gamma may still not claim b."""
+BELOW_A_GLOB = [
+    ("alpha", "claim", [Item(ItemKind.GLOB, "**/x.py", EDIT)]),
+    ("beta", "wait", [Item(ItemKind.PATH, "a/b/x.py", EDIT)]),
+]
+"""Beta waits for a file of alpha's glob: a file in place of its folder meets beta, never the glob."""
 
 
 @example(steps=IN_A_ROUND, asked=Item(ItemKind.PATH, "b", EDIT), later=11, fold="none")
@@ -131,6 +136,7 @@ def test_every_look_says_what_a_claim_would_come_to(
 
 
 @example(steps=IN_A_ROUND, path="b/x.py", later=11, fold="none")
+@example(steps=BELOW_A_GLOB, path="a", later=0, fold="none")
 @settings(max_examples=150, deadline=None)
 @given(steps=moves, path=st.sampled_from(PATHS), later=minutes, fold=st.sampled_from(["none", "case+nfc"]))
 def test_every_hook_says_of_a_file_what_a_claim_of_it_would_come_to(

@@ -72,8 +72,13 @@ def _keeping_off(state: State, waiter: Waiter) -> Iterator[Item]:
     """Yield what a waiter may keep newcomers off; not what a holder has that it waits for: others meet that first."""
     for item in waiter.op.items:
         found = conflicts(state, waiter.agent, [item]) if item.kind.is_file else ()
-        if item.kind.is_file and not any(contains(each.held, item, state.fold) for each in found):
+        if item.kind.is_file and not any(_is_met_first(each.held, item, state.fold) for each in found):
             yield item
+
+
+def _is_met_first(held: Item, item: Item, fold: Fold) -> bool:
+    """Tell whether every file that meets the item meets what is held: one that is a folder above a path, no glob."""
+    return contains(held, item, fold) and (held.kind is ItemKind.PATH or item.kind is ItemKind.GLOB)
 
 
 def _asked(waiter: Waiter, item: Item, fold: Fold) -> snapshot.LiveItem:
