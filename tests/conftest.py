@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 from tests.helpers import Repo, hub_with_clones, new_repo, seal, warm
 from tests.helpers.seal import replace_environ
@@ -17,6 +18,12 @@ from tests.helpers.waiter import Waiters
 
 if TYPE_CHECKING:
     from tests.verify.stage import Stage
+
+
+settings.register_profile("repeatable", derandomize=True)
+settings.register_profile("hunt", derandomize=False)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+"""What a run finds depends on what was changed, never on luck; `HYPOTHESIS_PROFILE=hunt` looks further each time."""
 
 
 @pytest.fixture

@@ -135,3 +135,16 @@ def test_a_claim_refused_by_a_stale_one_shows_the_way_to_a_takeover(alone: Repo)
     done = other.coord("claim", "a")
     assert (done.code, hints(done)[:2]) == (3, ["git coord claim a --wait 10m", "git coord takeover '#1' --dry-run"])
     assert "watched" in type_in(other, hints(done)[1]).out
+
+
+def test_a_wait_for_a_holder_who_is_gone_ends_with_the_takeover_to_type(pair: tuple[Repo, Repo]) -> None:
+    alpha, beta = pair
+    claim_long_ago(alpha, "a")
+    assert beta.coord("takeover", "a").code == 7  # which begins to watch
+    watched_long_ago(beta, 300)
+    done = beta.coord("claim", "a", "b", "--wait")
+    assert (done.code, done.out.splitlines()[0]) == (7, "nobody is left to wait for, nothing claimed")
+    assert hints(done)[0] == "git coord takeover a b"
+    assert beta.coord_json("claim", "a", "--wait", code=7)["next"] == "git coord takeover a"
+    assert type_in(beta, hints(done)[0]).code == 0
+    assert {row["status"] for row in beta.coord_json("check", "a", "b")["resources"]} == {"mine"}

@@ -20,4 +20,4 @@ class LocalMachine(Machine):
 class TestLocal(LocalMachine.TestCase):  # type: ignore[name-defined,misc]
     """Run by the name that pytest looks for."""
 
-    settings = settings(max_examples=60, stateful_step_count=30, deadline=None, derandomize=True)
+    settings = settings(max_examples=60, stateful_step_count=30, deadline=None)

@@ -49,7 +49,7 @@ def fits(one: Thing, two: Thing) -> bool:
 
 
 @pytest.mark.parametrize("fold", Fold)
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150, deadline=None)
 @given(one=THINGS, two=THINGS)
 def test_paths_and_globs_overlap_when_some_name_is_covered_by_both(fold: Fold, one: Thing, two: Thing) -> None:
     if fits(one, two):
@@ -59,21 +59,21 @@ def test_paths_and_globs_overlap_when_some_name_is_covered_by_both(fold: Fold, o
 
 
 @pytest.mark.parametrize("fold", Fold)
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150, deadline=None)
 @given(thing=THINGS, file=NAMES)
 def test_a_file_is_the_business_of_what_trying_says(fold: Fold, thing: Thing, file: str) -> None:
     assert covers(item(thing, "edit"), file, fold) is space(fold).touches(thing, file)
 
 
 @pytest.mark.parametrize("fold", Fold)
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None)
 @given(one=TASKS, two=TASKS)
 def test_tasks_overlap_as_trying_says_and_are_never_folded(fold: Fold, one: Thing, two: Thing) -> None:
     assert overlaps(item(one, "edit"), item(two, "edit"), fold) is tasks().overlap(one, two)
 
 
 @pytest.mark.parametrize("fold", Fold)
-@settings(max_examples=50, deadline=None, derandomize=True)
+@settings(max_examples=50, deadline=None)
 @given(one=TASKS, two=THINGS)
 def test_tasks_and_paths_have_nothing_in_common(fold: Fold, one: Thing, two: Thing) -> None:
     assert not overlaps(item(one, "edit"), item(two, "read"), fold)

@@ -200,7 +200,7 @@ class WipeMachine(RuleBasedStateMachine):
 class TestWipes(WipeMachine.TestCase):  # type: ignore[name-defined,misc]
     """Run by the name that pytest looks for."""
 
-    settings = settings(max_examples=80, stateful_step_count=25, deadline=None, derandomize=True)
+    settings = settings(max_examples=80, stateful_step_count=25, deadline=None)
 
 
 class WithoutHold(WipeMachine):
@@ -219,7 +219,6 @@ def test_without_the_hold_two_are_told_that_the_same_is_theirs() -> None:
         max_examples=300,
         stateful_step_count=25,
         deadline=None,
-        derandomize=True,
         phases=[Phase.generate],
         database=None,
         report_multiple_bugs=False,

@@ -73,7 +73,8 @@ def command(
 
     With --wait a claim that others are in the way of stands in the ledger's queue. Whatever removes the last obstacle
     grants it. Newcomers are kept off what it asks for, for ten minutes; the holders it waits for are not. A wait that
-    is interrupted, or over, leaves nothing in the queue.
+    is interrupted, or over, leaves nothing in the queue. One for holders who are gone ends, exit 7, once they may be
+    taken over from.
     """
     app, output = options.means(as_json, agent, offline=offline)
     app.warm()

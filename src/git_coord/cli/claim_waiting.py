@@ -29,7 +29,7 @@ def claim(app: App, output: Output, wanted: Wanted, seconds: int) -> ClaimGrante
     if not isinstance(result, WaitEnded):
         return result
     app.refresh_snapshot()
-    if result.is_timeout:
+    if result.is_timeout or result.is_gone:
         return _in_vain(app, output, result, wanted.items, seconds)
     if output.is_json:
         output.object({"code": "interrupted", "message": "nothing is claimed, and nothing waits"}, ok=False)
@@ -55,4 +55,6 @@ def _behind(conflicts: tuple[Conflict, ...]) -> str:
 
 def _in_vain(app: App, output: Output, result: WaitEnded, items: tuple[Item, ...], seconds: int) -> int:
     told = refusal.Told(f"waited {show_age(seconds)} in vain, nothing claimed", Kind.TIMEOUT)
+    if result.is_gone:
+        told = refusal.Told("nobody is left to wait for, nothing claimed", Kind.STALE)
     return refusal.tell(app, output, result.conflicts, items, told)

@@ -41,6 +41,8 @@ def tell(app: App, output: Output, conflicts: tuple[Conflict, ...], items: tuple
         now = _by_heartbeats(app)
     stale = [c.claim for c in conflicts if c.claim.token and now.held(c.claim).is_stale]
     steps = _steps(app, conflicts, items, stale[:1])
+    if told.kind is Kind.STALE:
+        steps.insert(0, f"git coord takeover {_typed(app, items)}")
     if output.is_json:
         objects = [render.conflict_object(conflict, now) for conflict in conflicts]
         first = objects[0] if objects else {}

@@ -63,10 +63,11 @@ class Patience(NamedTuple):
 
 
 class WaitEnded(NamedTuple):
-    """Nothing was claimed: who was in the way at last; `is_timeout` is false when the caller gave up."""
+    """Nothing was claimed: who was in the way at last, gone or not; neither flag is true when the caller gave up."""
 
     conflicts: tuple[Conflict, ...]
     is_timeout: bool
+    is_gone: bool = False
 
 
 def claim_waiting(coord: Coord, wanted: Wanted, patience: Patience) -> ClaimGranted | ClaimRefused | WaitEnded:
@@ -111,7 +112,7 @@ class _Wait:
         self._pause = patience.interval
         self._due = now + self._jittered()
         self._is_silent = self._is_told = self._is_left = False
-        self._poke_due = now
+        self._poke_due = self._gone_due = now
         self._on_hold: Restored | None = None
 
     def run(self) -> ClaimGranted | WaitEnded:
@@ -127,6 +128,9 @@ class _Wait:
                     return self._last_look()
                 if not self._poked(waiter):
                     self._look()
+                    if self._is_for_the_gone():
+                        self._leave()
+                        return WaitEnded(self._conflicts, is_timeout=False, is_gone=True)
             self._leave()
             return WaitEnded(self._conflicts, is_timeout=False)
         except (CoordError, OSError, KeyboardInterrupt):
@@ -201,6 +205,16 @@ class _Wait:
             open_ledger(self._coord)
         else:
             self._ask()
+
+    def _is_for_the_gone(self) -> bool:
+        """Tell, as often as the remote is asked, whether the wait is in vain."""
+        waiter, now = self._coord.known.state.waiting.get(self._op.nonce), self._coord.clock.monotonic()
+        if waiter is None or now < self._gone_due:
+            return False
+        self._gone_due = now + self._pause
+        from .in_vain import is_in_vain  # noqa: PLC0415 - only for who waits for long
+
+        return is_in_vain(self._coord, waiter)
 
     def _is_due(self) -> bool:
         return self._coord.remote is not None and self._coord.clock.monotonic() >= self._due
