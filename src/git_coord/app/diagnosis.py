@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from git_coord.domain.ids import Oid
 from git_coord.domain.placing import fault
 from git_coord.domain.team import NO_RULES
 from git_coord.errors import CoordError
@@ -20,6 +21,7 @@ from git_coord.service.operations import require_membership
 from git_coord.service.requests import read_requests
 from git_coord.service.team import RULES_FILE, load_team
 from git_coord.store import refnames
+from git_coord.store.mending import are_whole, broken
 
 from .root import App
 
@@ -173,11 +175,23 @@ def _of_the_team(app: App) -> Iterator[Finding]:
         yield Finding("note", f"{text} at {here.shown()}; a team moves by git coord move", f"git log -- :/{RULES_FILE}")
 
 
+def broken_refs(app: App) -> dict[refnames.Ref, Oid]:
+    """Return the refs of ours that need an object which is missing or damaged."""
+    return broken(app.coord.store, app.location.common_dir)
+
+
+def _objects(app: App) -> Iterator[Finding]:
+    if not are_whole(app.git, app.coord.store, app.location.common_dir):
+        for ref in list(broken_refs(app))[:10]:
+            yield Finding("wrong", f"{ref} needs an object that is missing or damaged", "git coord doctor --fix")
+
+
 CHECKS: tuple[Callable[[App], Iterator[Finding]], ...] = (
     _program,
     _ledger,
     _membership,
     _refs,
+    _objects,
     _locks,
     _pending,
     _unsent,

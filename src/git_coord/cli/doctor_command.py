@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from git_coord.app import App
-from git_coord.app.diagnosis import Finding, diagnose
+from git_coord.app.diagnosis import Finding, broken_refs, diagnose
 from git_coord.domain.chain import Sealed
 from git_coord.domain.timestamps import format_stamp
 from git_coord.errors import Kind
@@ -17,8 +17,9 @@ from .output import Output
 
 @click.command("doctor", context_settings=options.HELP)
 @click.option("--repair-ledger", is_flag=True, help="Keep the remote's chain to its last good commit, replay ours.")
+@click.option("--fix", "is_fixing", is_flag=True, help="Heal what lost its objects (a prune, a loss of power) first.")
 @options.common
-def command(repair_ledger: bool, as_json: bool, agent: str | None) -> int:
+def command(repair_ledger: bool, is_fixing: bool, as_json: bool, agent: str | None) -> int:
     """Look at everything: program, ledger, membership, refs, locks, pending operations, remote, hooks.
 
     Exit 1 when something is wrong; each finding names the command that mends it.
@@ -26,7 +27,7 @@ def command(repair_ledger: bool, as_json: bool, agent: str | None) -> int:
     app, output = options.means(as_json, agent)
     if repair_ledger:
         return _repair(app, output)
-    found = [*diagnose(app), *_hooks(app)]
+    found = [*(_fixed(app) if is_fixing else ()), *diagnose(app), *_hooks(app)]
     wrong = [finding for finding in found if finding.level == "wrong"]
     if output.is_json:
         rows = [{"level": one.level, "text": one.text, "next": one.next} for one in found]
@@ -34,6 +35,13 @@ def command(repair_ledger: bool, as_json: bool, agent: str | None) -> int:
     else:
         output.lines(_report(found))
     return Kind.ERROR.exit_status if wrong else 0
+
+
+def _fixed(app: App) -> list[Finding]:
+    from git_coord.service.upkeep.objects import heal
+
+    done = heal(app.coord, lambda: broken_refs(app))
+    return [Finding("fixed", line) for line in done] or [Finding("ok", "nothing to fix")]
 
 
 def _report(found: list[Finding]) -> list[str]:

@@ -21,7 +21,7 @@ from .landings import note_landings
 from .lineage import begun_by, is_continued_by, keep_before, kept_since, lineage, shared
 from .losses import note_losses
 from .moving import move
-from .recent import restore
+from .recent import persistently
 from .requests import pending, read_requests, without_blockers
 
 
@@ -30,14 +30,9 @@ def open_ledger(coord: Coord) -> Head | None:
 
     1. No ledger here: None. 2. Live and seen agree: loaded, nothing is verified twice. 3. The live ref is ahead of
     what was verified: verified now. 4. It went back or vanished: put forward again, and said. 5. It diverged or is bad:
-    CoordError(UNTRUSTED). Objects that a prune took while they were new are written again.
+    CoordError(UNTRUSTED). Objects that a prune took while they were new are written again, others fetched again.
     """
-    try:
-        return _open(coord)
-    except CoordError:
-        if not restore(coord):
-            raise
-        return _open(coord)
+    return persistently(coord, lambda: _open(coord), remembers=True)
 
 
 def _open(coord: Coord) -> Head | None:

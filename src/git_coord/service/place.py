@@ -27,6 +27,7 @@ from .ledger import candidates, fetched_ledger, note_losses_of, open_ledger, pla
 from .members.read_only import require_writable
 from .moving import move, store
 from .operations import not_any_more
+from .recent import mend
 from .remote_ledger import LEDGER_FAMILIES, fetch_and_adopt, note_synced, own_updates, remote_of
 from .requests import Draft, draft, publish, read_requests, withdraw
 from .retry import attempts
@@ -156,10 +157,10 @@ def _place_locally(coord: Coord, sealed: Sealed) -> Outcome | None:
         before = coord.known.oid
         for _ in attempts(coord.clock, coord.jitter, seconds=PLACE_SECONDS):
             open_ledger(coord)
-            if _is_placed(coord, sealed):
+            if sealed.id in coord.outcomes:
                 return _outcome(coord, sealed)
             made = _extension(coord, sealed)
-            if place_locally(coord, made) and _is_placed(coord, sealed):
+            if place_locally(coord, made) and sealed.id in coord.outcomes:
                 return _outcome(coord, sealed)
         if coord.known.oid == before:
             break
@@ -170,11 +171,11 @@ def place_at_remote(coord: Coord, sealed: Sealed) -> Outcome | None:
     """Push the ledger with the operation placed; on any failure re-read the remote and see what became of it."""
     unmoved = 0
     for _ in attempts(coord.clock, coord.jitter, seconds=PLACE_SECONDS, first_wait=0.05):
-        if _is_placed(coord, sealed):
+        if sealed.id in coord.outcomes:
             return _outcome(coord, sealed)
         before = fetched_ledger(coord)
         failed = _push_once(coord, sealed)
-        if _is_placed(coord, sealed):
+        if sealed.id in coord.outcomes:
             return _outcome(coord, sealed)
         unmoved = unmoved + 1 if failed is not None and fetched_ledger(coord) == before else 0
         if failed is not None and unmoved == MAX_UNMOVED:
@@ -209,6 +210,7 @@ def _after_silence(coord: Coord, sealed: Sealed, trouble: CoordError) -> Unreach
     try:
         if trouble.kind is Kind.UNKNOWN:
             fetch_and_adopt(coord, LEDGER_FAMILIES)
+            mend(coord)
             return UnreachableError(sealed, trouble)
     except CoordError as still:
         if still.kind is not Kind.UNKNOWN:
@@ -290,10 +292,6 @@ def _extension(coord: Coord, sealed: Sealed) -> Extension:
 
 def _places(made: Extension, sealed: Sealed) -> bool:
     return any(entry.sealed.id == sealed.id for entry in made.placed)
-
-
-def _is_placed(coord: Coord, sealed: Sealed) -> bool:
-    return sealed.id in coord.outcomes
 
 
 def _outcome(coord: Coord, sealed: Sealed) -> Outcome | None:

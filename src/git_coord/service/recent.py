@@ -10,16 +10,20 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 from git_coord.domain.merkle import GitObject, hash_object
+from git_coord.errors import CoordError, Kind
 
 from .context import Coord
 
 FOLDER = "recent"
 SECONDS = 10
 KEPT = 6
+TRIES = 4
 _LIMIT = 64 << 20
+T = TypeVar("T")
 
 
 def remember(coord: Coord, objects: Sequence[GitObject]) -> None:
@@ -61,6 +65,39 @@ def restore(coord: Coord) -> bool:
     if missing:
         coord.notice("a prune had taken what was stored a moment before; written again")
     return bool(missing)
+
+
+def mend(coord: Coord) -> bool:
+    """Have the remote give again what is missing and not remembered; tell whether anything was missing."""
+    try:
+        is_mended = coord.remote is not None and coord.remote.mend()
+    except CoordError:
+        return False  # what went wrong before is what there is to say
+    if is_mended:
+        coord.opened.clear()
+        coord.stored.clear()
+        coord.notice("objects of git coord were missing or damaged; fetched again")
+    return is_mended
+
+
+def persistently(coord: Coord, work: Callable[[], T], *, remembers: bool = False) -> T:
+    """Do some work, once more each time that what was missing for it has been given again.
+
+    Raises what the work raises where nothing is missing, CoordError(UNKNOWN) when things vanish as fast as they come.
+    """
+    if remembers:
+        try:
+            return work()
+        except CoordError:
+            restore(coord)
+    for _ in range(TRIES):
+        try:
+            return work()
+        except CoordError:
+            if not mend(coord):
+                raise
+    text = "objects of git coord vanish as fast as they are fetched: a git gc --prune=now is at work"
+    raise CoordError(Kind.UNKNOWN, text, next="git coord sync   (once it is over)")
 
 
 def _made(coord: Coord, kind: str, data: bytes) -> GitObject:

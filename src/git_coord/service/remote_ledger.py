@@ -18,7 +18,7 @@ from .exchange.one_place import judge_place, remember_place
 from .exchange.own_refs import own_live
 from .ledger import BesideError, advance, check_anchors, fetched_ledger, open_ledger, untrusted, verified
 from .lineage import give_back, lineage
-from .recent import restore
+from .recent import persistently, restore
 from .superseded import note_superseded
 from .unread_marks import note_news
 
@@ -44,10 +44,14 @@ def remote_of(coord: Coord) -> Remote:
 
 
 def fetch_and_adopt(coord: Coord, families: Collection[Family] = SYNC_FAMILIES) -> None:
-    """Fetch, verify, adopt.
+    """Fetch, verify, adopt; what a prune had taken of ours is fetched again.
 
     Raises CoordError(UNKNOWN) without an answer, CoordError(UNTRUSTED) for a bad ledger.
     """
+    persistently(coord, lambda: _fetch_and_adopt(coord, families))
+
+
+def _fetch_and_adopt(coord: Coord, families: Collection[Family]) -> None:
     if coord.head is None:
         # A clone without memory learns from what others signed which heads the ledger must contain.
         families = tuple(dict.fromkeys([*families, *ROSTER_FAMILIES]))

@@ -22,6 +22,7 @@ from .exchange.undone import make_final
 from .ledger import candidates, fetched_ledger, open_ledger, place_locally
 from .moving import store
 from .place import MAX_UNMOVED, PLACE_SECONDS, push_and_land
+from .recent import mend
 from .remote_ledger import (
     SYNC_FAMILIES,
     SYNCED,
@@ -90,7 +91,13 @@ def _exchange(coord: Coord) -> int:
         if made is None and not updates:
             return pushed
         before = fetched_ledger(coord)
-        refused = _push(coord, made, updates)
+        try:
+            refused = _push(coord, made, updates)
+        except CoordError:
+            if not mend(coord):
+                raise
+            fetch_and_adopt(coord)
+            continue
         pushed += len(updates) + (made is not None) - len(refused)
         if not refused:
             continue

@@ -137,6 +137,12 @@ class Remote(Protocol):
     def fetch(self, families: Collection[Family]) -> None:
         """Bring these families into the fetched namespace, exactly as they are there, vanished ones pruned."""
 
+    def mend(self) -> bool:
+        """Where objects of ours have gone missing, drop copies that need them and fetch all anew; tell whether any had.
+
+        Raises CoordError(UNKNOWN) when the remote does not answer.
+        """
+
     def push(self, updates: Sequence[RefUpdate], *, record: bool = True) -> list[PushedRef]:
         """Ask the remote to move each ref from exactly its old value; refs are decided one by one.
 

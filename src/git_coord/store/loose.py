@@ -8,6 +8,7 @@ extension that we do not know. What a kill leaves behind has the name that `git 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import zlib
@@ -23,6 +24,10 @@ _HEADER = re.compile(rb"(commit|tree|blob|tag) (\d{1,18})")
 _HEADER_SIZE = 32
 _LEVEL = 1
 """Git's own default for loose objects."""
+_FAN = 2
+"""Letters of the id that name the folder."""
+_FOLDER_TRIES = 20
+"""A prune removes folders that it has emptied, also the one just made."""
 _SMALL = 4096
 _SMALL_WINDOW = (zlib.DEFLATED, 12, 5)
 """For what fits a window of 4 KiB: zlib's usual tables, 268 KB made anew for each object, cost ten times as much."""
@@ -64,6 +69,21 @@ class LooseObjects:
             raise _damaged(oid, error.strerror or "unreadable") from error
         return _opened(oid, packed, algorithm, limit)
 
+    def remove_empty(self) -> bool:
+        """Remove files of no bytes, which a machine that lost power leaves, and git neither reads nor replaces.
+
+        Tell whether there were any. What is written appears whole under its name, so that none is on its way.
+        """
+        found = False
+        with contextlib.suppress(OSError):
+            for folder in os.scandir(self._folder):
+                if len(folder.name) == _FAN and folder.is_dir(follow_symlinks=False):
+                    for entry in os.scandir(folder.path):
+                        if entry.is_file(follow_symlinks=False) and entry.stat(follow_symlinks=False).st_size == 0:
+                            os.unlink(entry.path)
+                            found = True
+        return found
+
     def write(self, objects: Sequence[GitObject]) -> None:
         """Store objects, what they name before them; raises CoordError(ERROR) when the disk refuses.
 
@@ -85,13 +105,15 @@ class LooseObjects:
         window = _SMALL_WINDOW if len(made.data) < _SMALL else ()
         squeezer = zlib.compressobj(_LEVEL, *window)
         content = squeezer.compress(header) + squeezer.compress(made.data) + squeezer.flush()
-        try:
-            _write_new(scratch, content)
-        except FileNotFoundError:
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(folder)
-            _write_new(scratch, content)
-        os.rename(scratch, path)
+        for _ in range(_FOLDER_TRIES):
+            try:
+                _write_new(scratch, content)
+                os.rename(scratch, path)
+                return
+            except FileNotFoundError:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(folder)
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)
 
 
 def _opened(oid: str, packed: bytes, algorithm: str, limit: int | None) -> GitObject:
@@ -122,12 +144,12 @@ def _damaged(oid: str, why: str) -> CoordError:
 
 
 def _freshened(path: str) -> bool:
-    """Set the time of an object that is there; False when it is not."""
+    """Set the time of an object that is there; False when it is not, or was emptied by a machine that lost power."""
     try:
         os.utime(path)
+        return os.stat(path).st_size > 0
     except OSError:
         return False
-    return True
 
 
 def _write_new(path: str, content: bytes) -> None:

@@ -116,6 +116,13 @@ class ForgettingRemote:
         finally:
             self._cache.forget()
 
+    def mend(self) -> bool:
+        """Mend, then forget."""
+        try:
+            return self._below.mend()
+        finally:
+            self._cache.forget()
+
     def push(self, updates: Sequence[RefUpdate], *, record: bool = True) -> list[PushedRef]:
         """Push; what is recorded is remembered as fetched, a refusal makes the cache ask again."""
         try:

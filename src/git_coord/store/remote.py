@@ -15,6 +15,7 @@ from git_coord.process import Completed
 from . import refnames
 from .git import Git, first_words, host_words
 from .interface import ABSENT, Place, PushedRef, PushStatus, RefUpdate, Store, Swap
+from .mending import are_whole, asking_for_all, drop_broken_copies
 from .oneatatime import OneAtATime
 from .refnames import Family, Ref
 
@@ -122,6 +123,17 @@ class GitRemote:
                 self._fetch(families, turn.left, limit)
                 turn.done = True
 
+    def mend(self) -> bool:
+        """Where objects of ours are missing or damaged, drop copies that need them and fetch everything anew."""
+        seconds, limit = self._in_time(self._timeouts.fetch)
+        if are_whole(self._git, self._store, common := os.path.dirname(self._turns.folder), seconds):
+            return False
+        with self._turns.turn(f"mend {self._place.prefix} {self._place.url}", (), seconds) as turn:
+            drop_broken_copies(self._store, common)
+            if self._run(asking_for_all(line := self._fetch_line([*Family], {})), turn.left or 0, limit).code:
+                self._run(line, turn.left or 0, limit)
+        return True
+
     def push(self, updates: Sequence[RefUpdate], *, record: bool = True) -> list[PushedRef]:
         """Ask the remote to move each ref from exactly its old value; refs are decided one by one."""
         if not updates:
@@ -144,17 +156,16 @@ class GitRemote:
 
     def deepen(self, commits: int, tip: Oid) -> None:
         """Fetch that many more commits of user history behind `tip` in a shallow clone."""
-        line = (*_QUIET, "fetch", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head")
-        target = (f"--deepen={commits}", "--end-of-options", self._place.url, tip)
-        done = self._run([*line, *target], self._timeouts.fetch)
-        if done.code != 0:
-            raise self._unknown(done, "could not be fetched from")
+        self._bring([f"--deepen={commits}", "--end-of-options", self._place.url, tip])
 
     def bring(self, oids: Sequence[Oid]) -> None:
         """Fetch single objects of the user's by their ids; each must be there, whatever refs lead to it."""
-        line = [*_QUIET, "fetch", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--stdin"]
         asked = "".join(f"{oid}\n" for oid in oids).encode("ascii")
-        done = self._run([*line, "--end-of-options", self._place.url], self._timeouts.fetch, stdin=asked)
+        self._bring(["--stdin", "--end-of-options", self._place.url], asked)
+
+    def _bring(self, arguments: Sequence[str], stdin: bytes = b"") -> None:
+        line = (*_QUIET, "fetch", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", *arguments)
+        done = self._run(line, self._timeouts.fetch, stdin=stdin)
         if done.code != 0:
             raise self._unknown(done, "could not be fetched from")
 
@@ -163,8 +174,7 @@ class GitRemote:
         deadline = self._clock.monotonic() + seconds
         for _ in range(FETCH_TRIES):
             known = self._store.refs(*_COPIES)
-            left = max(0.0, deadline - self._clock.monotonic())
-            done = self._run(self._fetch_line(families, known), left, limit)
+            done = self._run(self._fetch_line(families, known), max(0.0, deadline - self._clock.monotonic()), limit)
             if done.code == 0:
                 return
             if self._store.refs(*_COPIES) == known:
@@ -197,8 +207,7 @@ class GitRemote:
     ) -> Completed:
         """Run within a time; `said` is the limit that people know, where part of it was used up before."""
         try:
-            env = self._ssh_command(timeout)
-            return self._git.run(line, stdin, timeout, check=False, env=env, began=began)
+            return self._git.run(line, stdin, timeout, check=False, env=self._ssh_command(timeout), began=began)
         except CoordError as error:
             if error.kind is not Kind.UNKNOWN:
                 raise

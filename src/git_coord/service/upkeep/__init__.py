@@ -1,0 +1,1 @@
+"""Keeping a clone in order: what heals, and what is cleared away."""
