@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.domain.world import World, key_of, path, sealed
 
-from git_coord.domain import layout
+from git_coord.domain import canonical, layout
 from git_coord.domain.loading import load_state
 from git_coord.domain.statements import Renewal, Stamp
 from git_coord.errors import CoordError, Kind
@@ -94,5 +94,16 @@ def test_a_renew_of_other_claims_in_the_folder_is_untrusted(world: World) -> Non
     two = world.granted(world.claim("alpha", path("c")))
     world.done(world.renew("alpha", Renewal(two.op, (None,), ())))
     files = world.files()
-    with pytest.raises(CoordError, match="does not hold together"):
+    with pytest.raises(CoordError, match="the ledger here cannot be read"):
         load_state(files | {"claims/0/1/renew": files["claims/0/2/renew"]})
+
+
+def test_a_record_of_an_older_build_is_said_in_words(world: World) -> None:
+    files = world.files()
+    older = canonical.loads(files["agents/alpha"][:-1])
+    del older["at"]
+    with pytest.raises(CoordError) as caught:
+        load_state(files | {"agents/alpha": canonical.dumps(older) + b"\n"})
+    assert caught.value.message == (
+        "the ledger here cannot be read (at is missing): it is damaged, or another version of git coord wrote it"
+    )

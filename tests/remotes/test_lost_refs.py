@@ -76,7 +76,12 @@ def test_who_waits_in_line_has_it_when_a_maintainer_ends_the_hold(three: tuple[R
     mirror(hub, tmp_path)
     beta.coord_json("sync")
     alpha.coord_json("sync")
-    assert alpha.coord_json("policy", "--restore-hold", "0")["restore_hold"] == 0
+    again = alpha.coord("claim", "a.txt")
+    assert (again.code, "held already, as #2: unchanged" in again.err) == (0, True), again
+    assert alpha.coord_json("check", "a.txt")["resources"][0]["status"] == "mine"
+    wrong = alpha.coord_json("policy", "--restore-hold", "soon", code=2)
+    assert wrong["message"].startswith("--restore-hold is 'soon', not a duration")
+    assert alpha.coord_json("policy", "--restore-hold", "0s")["restore_hold"] == 0
     assert beta.coord_json("claim", "b.txt")["confirmed"] is True
     assert alpha.coord_json("policy", "--restore-hold", "15m")["restore_hold"] == 900
 

@@ -154,6 +154,7 @@ def test_who_cannot_sign_answers_unknown_until_the_hold_is_over(scene: Scene) ->
             reader.sync()
         assert caught.value.kind is Kind.UNKNOWN
         assert "only who has joined can put it back" in caught.value.message
+        assert caught.value.next == "git coord status --local", "a sync would end with these very words"
         assert reader.coord().files.read("synced") is None
     assert scene.hub_tip() is None
     beta.sync()

@@ -162,8 +162,9 @@ def _unknown(app: App, output: Output, items: tuple[Item, ...], trouble: CoordEr
         fields = {"code": "unknown", "message": trouble.message, "next": step, "resources": rows}
         output.object({**fields, "as_of": render.as_of_stamp(age)}, ok=False)
         return Kind.UNKNOWN.exit_status
-    picture = f"last picture {show_age(age)} old" if age is not None else "and it never was"
-    output.talk(f"unknown: {trouble.message}, {picture}")
+    never = "this clone has no picture yet" if app.coord.head is None else "how old the picture here is cannot be told"
+    picture = f"last picture {show_age(age)} old" if age is not None else never
+    output.talk(f"unknown: {trouble.message}; {picture}")
     for answer in old:
         if answer.held is not None:
             claim, until = answer.held.claim, format_stamp(answer.held.lease_until)

@@ -197,12 +197,12 @@ def duration(_ctx: click.Context, param: click.Parameter, value: str | None) -> 
     try:
         return parse_duration(value)
     except ValueError:
-        raise CoordError(Kind.USAGE, f"--{param.name} is {value!r}, not a duration like 90s, 30m or 2h") from None
+        raise CoordError(Kind.USAGE, f"{param.opts[0]} is {value!r}, not a duration like 90s, 30m or 2h") from None
 
 
 def duration_or_none(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
-    """Click callback: the same, and 0 for no time at all."""
-    return 0 if value == "0" else duration(ctx, param, value)
+    """Click callback: the same, and 0 (0s, 0m) for no time at all."""
+    return 0 if value in ("0", "0s", "0m", "0h") else duration(ctx, param, value)
 
 
 def clean_line(_ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:

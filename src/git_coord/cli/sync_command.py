@@ -9,6 +9,7 @@ import click
 from git_coord.app import App
 from git_coord.domain.chain import Placed
 from git_coord.domain.message import describe
+from git_coord.domain.outcome import Refused
 from git_coord.domain.timestamps import format_stamp
 from git_coord.errors import Kind
 from git_coord.service.landing import settle_landed
@@ -50,12 +51,17 @@ def command(as_json: bool, agent: str | None) -> int:
                 "settled": [settled_object(change) for change in settled],
                 "pushed": done.pushed,
                 "as_of": format_stamp(now),
-            },
+            }
+            | ({"next": "git coord status"} if lost or any(map(_is_refused, placed)) else {}),
             ok=not lost,
         )
     else:
         output.lines([*map(line, settled), *_waiting_lines(app), *_lines(done, placed, lost, app.remote_name)])
     return Kind.LOST.exit_status if lost else 0
+
+
+def _is_refused(placed: Placed) -> bool:
+    return isinstance(placed.outcome, Refused)
 
 
 def _line(placed: Placed) -> str:
@@ -66,7 +72,7 @@ def _line(placed: Placed) -> str:
 def _lines(done: Synced, placed: Sequence[Placed], lost: Sequence[Loss], remote: str | None) -> list[str]:
     rows = [f"placed   {_line(each)}" for each in placed]
     rows += [f"lost     {loss.line}" for loss in lost]
-    if lost:
+    if lost or any(map(_is_refused, placed)):
         rows.append("next     git coord status")
     if remote is None:
         return [*rows, "no remote, nothing to exchange"]

@@ -41,7 +41,13 @@ def load_state(files: Mapping[str, bytes]) -> State:
     try:
         return _load(files)
     except (LookupError, ValueError, TypeError) as trouble:
-        raise CoordError(Kind.UNTRUSTED, f"the ledger's tree does not hold together: {trouble!r}") from None
+        raise CoordError(Kind.UNTRUSTED, _words(trouble), next="git coord doctor --repair-ledger") from None
+
+
+def _words(trouble: Exception) -> str:
+    """Say what of the tree cannot be read, in words for people."""
+    what = f"{trouble.args[0]} is missing" if isinstance(trouble, KeyError) and trouble.args else str(trouble)
+    return f"the ledger here cannot be read ({what}): it is damaged, or another version of git coord wrote it"
 
 
 def _load(files: Mapping[str, bytes]) -> State:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from git_coord.domain.ids import Nonce
-from git_coord.domain.items import Item
+from git_coord.domain.items import Intent, Item
 from git_coord.domain.lease import OFFLINE_NOT_AFTER
 from git_coord.domain.ledger import Conflict, Granted, Outcome, Refusal, Refused
 from git_coord.domain.obstacles import in_the_way
@@ -172,6 +172,24 @@ def hold_error(state: State, now: int) -> CoordError | None:
     from .exchange.restored import on_hold  # noqa: PLC0415 - hardly ever needed
 
     return on_hold(state, now)
+
+
+def held_already(coord: Coord, items: Sequence[Item]) -> ClaimGranted | None:
+    """Return the claim of who holds all of this already, which no hold takes from it; None for who does not.
+
+    Nothing of it is made anew: the hold renews nothing.
+    """
+    state = coord.known.state
+    found = [state.strongest_own(coord.me.agent, item) for item in items]
+    if not all(
+        own and (own[1].intent is Intent.EDIT or item.intent is Intent.READ)
+        for own, item in zip(found, items, strict=True)
+    ):
+        return None
+    first = next(own for own in found if own)
+    numbers = ", ".join(sorted({f"#{own[0].token}" for own in found if own}))
+    coord.notice(f"held already, as {numbers}: unchanged, nothing is renewed while a restored ledger is on hold")
+    return ClaimGranted(first[0], is_confirmed=True)
 
 
 def cancelled(coord: Coord, trouble: UnreachableError) -> CoordError:

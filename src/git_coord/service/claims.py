@@ -20,6 +20,7 @@ from .claiming import (
     cancel,
     check_ttl,
     claimed,
+    held_already,
     hold_error,
     known_conflicts,
     refused,
@@ -62,6 +63,8 @@ def claim(coord: Coord, wanted: Wanted) -> ClaimGranted | ClaimRefused:
     if found := known_conflicts(coord, wanted.items):
         return ClaimRefused(found)
     if held_back := hold_error(coord.known.state, coord.clock.now()):
+        if own := held_already(coord, wanted.items):
+            return own
         raise held_back
     try:
         return claimed(submit_claim(coord, wanted))

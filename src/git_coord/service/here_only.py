@@ -7,7 +7,7 @@ from git_coord.domain.statements import Claim, Release, Target
 from git_coord.errors import CoordError, Kind
 
 from . import claims
-from .claiming import ClaimGranted, ClaimRefused, Wanted, cancel, check_ttl, hold_error
+from .claiming import ClaimGranted, ClaimRefused, Wanted, cancel, check_ttl, held_already, hold_error
 from .context import Coord
 from .ledger import view
 from .operations import operation, require_membership
@@ -29,6 +29,8 @@ def claim_here(coord: Coord, wanted: Wanted) -> ClaimGranted | ClaimRefused:
     if found := kept_from(state, coord.me.agent, wanted.items, coord.clock.now()):
         return ClaimRefused(found)
     if held_back := hold_error(state, coord.clock.now()):
+        if own := held_already(coord, wanted.items):
+            return own
         raise held_back
     show_again(coord)
     fields = wanted._asdict()

@@ -75,10 +75,12 @@ def put_back(coord: Coord, tip: Oid | None) -> bool:
 def lacking(coord: Coord, why: str) -> CoordError:
     """Return the error for a remote that lacks what this clone knows: nothing there can be called free."""
     assert coord.remote is not None
+    # A sync of who cannot sign would end with these very words.
+    step = "git coord sync" if _signer(coord) is not None else "git coord status --local"
     return CoordError(
         Kind.UNKNOWN,
         f"{coord.remote.name} lacks a part of the ledger that this clone knows ({why}): what is free cannot be told",
-        next="git coord sync",
+        next=step,
         data={"remote": coord.remote.name, "kept": coord.known.oid, "why": why},
     )
 
