@@ -5,10 +5,10 @@ from __future__ import annotations
 from git_coord.domain import verdict
 from git_coord.domain.announcements import ReceiptEntry
 from git_coord.domain.commits import Delta, UserCommit
+from git_coord.domain.evidence import Attested, Evidence
 from git_coord.domain.ids import Agent, Oid
 from git_coord.domain.state import State
 from git_coord.domain.team import NO_RULES
-from git_coord.domain.verdict import Attested, Evidence
 from git_coord.guard.snapshot import CLAIMS_FILE, decode_claims
 from git_coord.guard.verdict import FOREIGN, Picture
 from git_coord.hooks.judge import judge

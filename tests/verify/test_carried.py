@@ -340,6 +340,69 @@ def test_a_line_smuggled_in_is_found(desk: Stage, how: str) -> None:
     assert found(desk, smuggled(desk, how))
 
 
+@pytest.mark.parametrize("how", ["strategy", "checkout", "conflict"])
+def test_a_merge_that_drops_the_holders_work_is_found(desk: Stage, how: str) -> None:
+    """What it has at the path is what one parent has, and not what git would have made of both."""
+    worked(desk, edited(1))
+    main_moves(desk, edited(1 if how == "conflict" else 20, by="main"))
+    machine = host(desk, "topic")
+    if how == "strategy":
+        machine.git("merge", "-q", "-s", "ours", "--no-edit", "origin/main")
+    else:
+        machine.run("git", "merge", "--no-commit", "origin/main")
+        machine.git("checkout", "origin/topic", "--", "a.txt")
+        machine.commit("merged")
+    bad = machine.rev("HEAD")
+    push(machine, "topic")
+    assert found(desk, bad, branch="topic")
+
+
+def test_a_merge_that_restores_what_was_there_before_the_holder_is_refused_and_found(desk: Stage) -> None:
+    """Alpha never changed the file, and its hooks say so."""
+    hand_over(desk)
+    alpha = desk.alpha
+    alpha.git("checkout", "-q", "-b", "topic")
+    alpha.commit("other", **{"other.txt": "x"})
+    main_moves(desk, edited(20))
+    alpha.git("fetch", "-q")
+    merge = ("git", "merge", "-q", "-s", "ours", "--no-edit", "origin/main")
+    refused = alpha.run(*merge)
+    assert (refused.code, "commit refused, 1 of 1 paths is claimed\n  a.txt   beta" in refused.err) == (1, True)
+    alpha.git("merge", "--abort")
+    alpha.git("merge", "--no-commit", "origin/main")
+    alpha.git("checkout", "HEAD", "--", "a.txt")
+    assert alpha.run("git", "commit", "-q", "-m", "merged").code == 1
+    alpha.git("merge", "--abort")
+    alpha.run(*merge, "--no-verify", check=True)
+    refused = alpha.run("git", "push", "-q", "origin", "topic")
+    assert (refused.code, "a.txt   held by beta" in refused.err) == (1, True)
+    push(alpha, "topic")
+    assert found(desk, alpha.rev("HEAD"), branch="topic")
+
+
+def test_ones_own_work_may_be_given_up_for_what_the_holder_made(desk: Stage) -> None:
+    worked(desk, edited(1))
+    main_moves(desk, edited(1, by="main"))
+    alpha = desk.alpha
+    alpha.git("fetch", "-q")
+    assert alpha.run("git", "merge", "origin/main").code == 1
+    alpha.git("checkout", "--theirs", "a.txt")
+    alpha.git("commit", "-q", "-a", "-m", "beta has it")
+    alpha.git("push", "-q", "origin", "topic")
+    succeed(alpha, "sync")
+    assert verified(desk, branch="topic") == []
+
+
+def test_the_holder_drops_what_others_made(desk: Stage) -> None:
+    worked(desk, edited(1))
+    main_moves(desk, edited(20, by="main"))
+    beta = desk.beta
+    beta.git("fetch", "-q")
+    beta.git("merge", "-q", "-s", "ours", "--no-edit", "origin/topic")
+    beta.git("push", "-q", "origin", "main")
+    assert verified(desk) == []
+
+
 def test_what_a_holder_made_is_found_once_another_changes_it(desk: Stage) -> None:
     """Beta takes alpha's work from its branch, adds to it, and has no claim."""
     desk.alpha.git("checkout", "-q", "-b", "topic")

@@ -13,10 +13,11 @@ from tests.domain.world import World, path
 from git_coord.domain.announcements import ReceiptEntry, TouchedPath
 from git_coord.domain.carried import Past, ThreeWay, TreeEntry
 from git_coord.domain.commits import Delta, UserCommit
+from git_coord.domain.evidence import Attested, Breach, Evidence, Rules, Violation
 from git_coord.domain.ids import Agent, Oid
 from git_coord.domain.state import LiveClaim, State
 from git_coord.domain.statements import Base
-from git_coord.domain.verdict import Attested, Breach, Evidence, Rules, Violation, counting, judge
+from git_coord.domain.verdict import counting, judge
 
 HEAD = Oid("f" * 40)
 

@@ -9,8 +9,8 @@ import click
 
 from git_coord.app import App
 from git_coord.domain.commits import Described
+from git_coord.domain.evidence import Violation
 from git_coord.domain.timestamps import format_stamp
-from git_coord.domain.verdict import Violation
 from git_coord.errors import Kind
 from git_coord.hooks import breaches
 from git_coord.service.verify import Verified, verify

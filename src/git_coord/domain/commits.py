@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from git_coord.lean import NamedTuple
 
 from .carried import TreeEntry
@@ -33,8 +35,19 @@ class Described(NamedTuple):
 
 
 class UserCommit(NamedTuple):
-    """A commit of the user's history with its own delta: of a merge, what differs from all its parents."""
+    """A commit of the user's history with its own delta: of a merge, what differs from all its parents.
+
+    `kept` is what a merge has as some of its parents have it, and others not: brought in, or given up.
+    """
 
     oid: Oid
     parents: tuple[Oid, ...]
     changes: tuple[Delta, ...]
+    kept: tuple[Delta, ...] = ()
+
+
+def of_sides(path: str, sides: Sequence[Delta | None]) -> Delta:
+    """Put together what a merge has at a path and what each parent had; a parent without a delta had the same."""
+    new = next(side.new for side in sides if side is not None)
+    old, *others = [new if side is None else side.old for side in sides]
+    return Delta(path, old, new, tuple(others))

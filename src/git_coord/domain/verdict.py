@@ -5,113 +5,15 @@ Pure: ledger positions and ancestry inside the judged range decide, never dates,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import Enum
-from typing import Protocol
+from collections.abc import Iterator, Mapping, Sequence
 
-from .announcements import ReceiptEntry
-from .carried import Pair, Past, Step, ThreeWay, TreeEntry, is_carried, still_open
+from .carried import Pair, Step, is_carried, still_open
 from .commits import Delta, UserCommit
+from .evidence import Attested, Breach, Evidence, Violation
 from .holding import covering, may_edit
 from .ids import Agent, Oid
 from .items import Item
 from .state import LiveClaim, State
-
-
-class Breach(Enum):
-    """How a commit goes against a claim; the value is the `kind` of `--json`."""
-
-    NO_RECEIPT = "no-receipt"
-    """Somebody holds the path now, and no receipt that counts says who made the commit, and when."""
-    HELD_NOW = "held-now"
-    """It was free when the commit was made; somebody else holds it now, whose claim did not know of the commit."""
-    HELD_THEN = "held-then"
-    """Somebody else held it when the commit was made, even if not any more."""
-    BYPASS = "bypass"
-    """The hook was told to let it pass, and its author did not hold the path."""
-    UNCLAIMED = "unclaimed"
-    """The team's rules ask for a claim of this path, and its author had none."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Attested:
-    """An entry of a believed receipt whose head is in the ledger: its author, and the ledger as it stood there.
-
-    `order` tells receipts of one agent apart in the order in which they were made.
-    """
-
-    agent: Agent
-    entry: ReceiptEntry
-    state: State
-    order: tuple[int, int]
-
-    @property
-    def position(self) -> int:
-        """The ledger position it names."""
-        return self.state.counters.ops
-
-
-def _never(_path: str) -> bool:
-    return False
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What a team wants judged: paths that are never judged, and paths that nobody may change without a claim."""
-
-    is_exempt: Callable[[str], bool] = _never
-    needs_claim: Callable[[str], bool] = _never
-
-
-class Means(Protocol):
-    """What only the user's history can answer; asked for nothing but what would else be a violation."""
-
-    def merge(self, asked: Sequence[ThreeWay]) -> Sequence[Oid | None]:
-        """Return what git's own clean merge makes of blobs, None for a conflict."""
-
-    def merged(self, commit: UserCommit, delta: Delta) -> tuple[TreeEntry | None, ...]:
-        """Return what git's own clean merge of a merge's parents has at a path; in a conflict what each parent has."""
-
-    def past(self, commit: UserCommit, path: str) -> Past:
-        """Return the history of a path before a commit, as far as it is here."""
-
-    def granted_later(self, receipt: Attested, path: str) -> bool:
-        """Tell whether a claim of the path by the receipt's author was on its way then, and granted to it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """What commits are judged by: the newest verified state, receipts by commit, and receipts by the paths they list.
-
-    Without `means` nothing is carried: what such a judgement lets pass, passes.
-    """
-
-    newest: State
-    receipts: Mapping[Oid, Sequence[Attested]]
-    listed: Mapping[str, Sequence[Attested]] = field(default_factory=dict)
-    rules: Rules = Rules()
-    means: Means | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """One path of one commit, how it goes against a claim, and against whose (None: nobody's).
-
-    `agents` are those whose receipts of the commit count; `is_live` tells whether the claim is still there.
-    """
-
-    commit: Oid
-    delta: Delta
-    kind: Breach
-    claim: LiveClaim | None
-    agents: tuple[Agent, ...] = field(default=(), compare=False)
-    is_live: bool = field(default=True, compare=False)
-
-    @property
-    def path(self) -> str:
-        """The path."""
-        return self.delta.path
 
 
 def judge(commits: Sequence[UserCommit], evidence: Evidence) -> list[Violation]:
@@ -124,7 +26,8 @@ def judge(commits: Sequence[UserCommit], evidence: Evidence) -> list[Violation]:
     carried work: of a merge commit what git's own clean merge makes, else receipted changes applied as git would.
     """
     court = _Court(commits, evidence)
-    return [found for commit in commits for delta in commit.changes if (found := court.verdict(commit, delta))]
+    deltas = ((commit, delta) for commit in commits for delta in (*commit.changes, *commit.kept))
+    return [found for commit, delta in deltas if (found := court.verdict(commit, delta))]
 
 
 class _Court:
@@ -153,7 +56,7 @@ class _Court:
             kind = Breach.HELD_NOW if receipts else Breach.NO_RECEIPT  # 3
         elif self._evidence.rules.needs_claim(path) and not self._is_claimed(delta, receipts):
             kind = Breach.UNCLAIMED  # 5
-        if kind is None or self._is_carried(commit, delta):  # 6
+        if kind is None or self._is_carried(commit, delta) or self._is_given_up(commit, delta, now):  # 6
             return None
         agents = tuple(dict.fromkeys(receipt.agent for receipt in receipts))
         is_live = now is None or now.op in self._evidence.newest.claims
@@ -202,6 +105,24 @@ class _Court:
         steps = still_open(steps, means.past(commit, delta.path)) if steps else []
         lately = self._lately.setdefault(delta.path, [])
         return bool(steps) and all(is_carried(before, delta.new, steps, means.merge, lately) for before in befores)
+
+    def _is_given_up(self, commit: UserCommit, delta: Delta, claim: LiveClaim | None) -> bool:
+        """Tell whether a merge that kept one side dropped only its author's work, or some that is nowhere yet.
+
+        What the holder made nobody else drops, nor what is known to come from nobody.
+        """
+        means, mine = self._evidence.means, {receipt.agent for receipt in self._counting[commit.oid]}
+        if means is None or delta.new not in delta.olds or len(commit.parents) < 2:
+            return False
+        authors: dict[Oid, set[Agent]] = {}
+        for receipt in self._evidence.listed.get(delta.path, ()):
+            authors.setdefault(receipt.entry.commit, set()).add(receipt.agent)
+        dropped = means.given_up(commit, delta)
+        return bool(dropped) and all(
+            (by := authors.get(one, set[Agent]()))
+            and (by <= mine or (one in self._parents and not (claim and claim.holder in by)))
+            for one in dropped
+        )
 
     def _free_then(self, commit: UserCommit, delta: Delta) -> Iterator[Attested]:
         receipts = self._counting[commit.oid]

@@ -12,7 +12,7 @@ _RAW = ("diff-index", "--cached", "--raw", "-z", "--no-renames", "--ignore-submo
 class Changes:
     """What is compared with the index: HEAD; for an amend its parents; in a merge HEAD and the merged heads."""
 
-    __slots__ = ("_first", "_head", "kind", "parents")
+    __slots__ = ("_first", "_head", "brought", "kind", "parents")
 
     def __init__(self, hook: str, args: list[str], git_dir: str) -> None:
         """Start what will be needed in any case."""
@@ -21,14 +21,13 @@ class Changes:
         self.kind = "merge" if merged else "commit"
         """One of commit, amend, merge, first (there is no HEAD yet)."""
         self.parents = ["HEAD", *merged]
+        self.brought: set[bytes] = set()
+        """Paths that a merge has as some of its parents have them: brought in as they were, or given up."""
         self._head = None if amends is False else _Head(must_amend=amends is True)
         self._first = None if amends else _diff("HEAD")
 
     def paths(self) -> list[bytes]:
-        """Return the touched paths, each once; raises GitFailed.
-
-        A path that differs from one parent only was brought in by a merge as it was: only what differs from all counts.
-        """
+        """Return the touched paths, each once, then what a merge brought in or gave up; raises GitFailed."""
         results = self._results()
         if self.kind == "commit" and results[0][0] and _is_unborn():
             self.kind, self.parents = "first", []
@@ -41,7 +40,8 @@ class Changes:
         if len(touched) == 1:
             return touched[0]
         common = set(touched[0]).intersection(*touched[1:])
-        return [path for path in touched[0] if path in common]
+        self.brought = set().union(*touched) - common
+        return [*(path for path in touched[0] if path in common), *sorted(self.brought)]
 
     def _results(self) -> list[tuple[int, bytes]]:
         first = self._first

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from shlex import quote
 
 from git_coord.domain.commits import Described
+from git_coord.domain.evidence import Breach, Violation
 from git_coord.domain.ids import Agent, Oid
-from git_coord.domain.verdict import Breach, Violation
 from git_coord.lean import NamedTuple
 from git_coord.service.query import Picture
 

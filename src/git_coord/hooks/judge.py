@@ -39,6 +39,12 @@ class Judgement:
         claimed = tuple(one for one in self.claimed if one.path in paths)
         return replace(self, claimed=claimed, unclaimed=tuple(path for path in self.unclaimed if path in paths))
 
+    def own(self, paths: Sequence[str]) -> Judgement:
+        """Return the same for a commit whose own changes are at these paths; a merge brings the others in."""
+        named = set(paths)
+        total = len(named | {one.path for one in self.claimed} | {*self.unclaimed})
+        return replace(self, total=total, lapsed=tuple(one for one in self.lapsed if one.path in named))
+
     @property
     def waited_for(self) -> set[str]:
         """Return the paths that nobody holds, and somebody in the queue keeps newcomers off."""

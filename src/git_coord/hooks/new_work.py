@@ -10,11 +10,15 @@ from collections.abc import Collection
 from functools import cache
 from typing import TYPE_CHECKING
 
-from git_coord.domain.commits import Delta, UserCommit
+from git_coord.domain.announcements import ReceiptEntry
+from git_coord.domain.commits import UserCommit, of_sides
+from git_coord.domain.evidence import Attested, Evidence, Rules
 from git_coord.domain.ids import Oid
 from git_coord.domain.team import Reach, Team
-from git_coord.domain.verdict import Evidence, Rules, judge
+from git_coord.domain.verdict import judge
+from git_coord.errors import CoordError, Kind
 from git_coord.guard.git import EMPTY_TREES, Process
+from git_coord.service.context import Coord
 from git_coord.service.evidence import read_notes
 from git_coord.service.judge.means import GitMeans
 from git_coord.service.judge.noted import noted
@@ -42,9 +46,27 @@ def new_work(app: App, changes: Changes, now: Picture, team: Team, paths: Collec
             receipts.setdefault(path, []).append(one)
     needs = Reach(team.required, now.state.fold)
     means = GitMeans(coord, history.merges(), chain, set(paths), fetches=False)
-    evidence = Evidence(now.state, {}, receipts, Rules(needs_claim=needs.covers), means)
-    carried = {delta.path for delta in commit.changes} - {one.path for one in judge([commit], evidence)}
-    return set(paths) - carried
+    evidence = Evidence(now.state, _signed(coord), receipts, Rules(needs_claim=needs.covers), means)
+    deltas = {delta.path for delta in (*commit.changes, *commit.kept)}
+    return set(paths) - (deltas - _found(commit, evidence))
+
+
+def _signed(coord: Coord) -> dict[Oid, list[Attested]]:
+    """Return what the receipt of the commit would say: whose it is, and as the ledger stands now."""
+    if coord.actor is None:
+        return {}
+    entry = ReceiptEntry(_MADE, coord.known.oid, bypass=False, paths=())
+    return {_MADE: [Attested(coord.actor, entry, coord.known.state, (0, 0))]}
+
+
+def _found(commit: UserCommit, evidence: Evidence) -> set[str]:
+    """Return the paths that are new work; a history too shallow to merge is for the push, which may fetch more."""
+    try:
+        return {one.path for one in judge([commit], evidence)}
+    except CoordError as trouble:
+        if trouble.kind is not Kind.UNKNOWN or not commit.kept:
+            raise
+        return {one.path for one in judge([commit._replace(kept=())], evidence)}
 
 
 def _in_the_making(app: App, changes: Changes, paths: set[str]) -> UserCommit:
@@ -54,13 +76,10 @@ def _in_the_making(app: App, changes: Changes, paths: set[str]) -> UserCommit:
         return UserCommit(_MADE, (), ())
     empty = Oid(EMPTY_TREES[len(app.coord.known.oid) > 40])
     sides = [{delta.path: delta for delta in app.deltas(_diff(parent))} for parent in parents or [empty]]
-    deltas = []
-    for path in sorted(paths):
-        found = [side.get(path) for side in sides]
-        if all(found):
-            first, *others = [each for each in found if each]
-            deltas.append(Delta(path, first.old, first.new, tuple(each.old for each in others)))
-    return UserCommit(_MADE, tuple(parents), tuple(deltas))
+    asked = [(path, [side.get(path) for side in sides]) for path in sorted(paths)]
+    changes_of = [of_sides(path, found) for path, found in asked if all(found)]
+    kept = [of_sides(path, found) for path, found in asked if any(found) and not all(found)]
+    return UserCommit(_MADE, tuple(parents), tuple(changes_of), tuple(kept))
 
 
 def _diff(parent: Oid) -> bytes:

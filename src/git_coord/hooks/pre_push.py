@@ -19,8 +19,8 @@ from . import branches, breaches
 if TYPE_CHECKING:
     from git_coord.app import App
     from git_coord.domain.commits import UserCommit
+    from git_coord.domain.evidence import Violation
     from git_coord.domain.team import Team
-    from git_coord.domain.verdict import Violation
 
 BYPASS = "bypass  GIT_COORD_BYPASS=1 git push …      (CI will see it all the same)"
 MOST_ROWS = 20
@@ -240,7 +240,7 @@ def _team(app: App) -> Team:
 
 def _vouched(app: App, found: Sequence[Violation]) -> list[Oid]:
     """Return the commits without a receipt in which nothing but the acting agent's own claims is in the way."""
-    from git_coord.domain.verdict import Breach
+    from git_coord.domain.evidence import Breach
 
     me = app.coord.actor
     own = {

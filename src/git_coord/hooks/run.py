@@ -159,7 +159,9 @@ def _judged(app: App, changes: Changes, paths: list[str]) -> tuple[Judgement, li
         write_policy(app.coord.files, team, stamped, now.state.fold)
     me = app.coord.actor
     team = rules_here(app, team)
-    judged, gone = judge(now, team, me, paths), taken(app, now.state, paths)
+    brought = {path.decode("utf-8", "surrogateescape") for path in changes.brought}
+    own = [path for path in paths if path not in brought]
+    judged, gone = judge(now, team, me, paths).own(own), taken(app, now.state, own)
     if judged.is_free:
         return judged, gone
     from .new_work import new_work

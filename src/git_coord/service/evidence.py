@@ -10,12 +10,12 @@ from git_coord.crypto.record import open_record
 from git_coord.domain import canonical, fields
 from git_coord.domain.announcements import Receipt, parse_announcement
 from git_coord.domain.chain import Head
+from git_coord.domain.evidence import Attested
 from git_coord.domain.ids import Agent, KeyText, Oid
 from git_coord.domain.merkle import TREE_MODE, parse_tree
 from git_coord.domain.receipts import noted_commit, records_in
 from git_coord.domain.restoring import hold_end
 from git_coord.domain.state import State
-from git_coord.domain.verdict import Attested
 from git_coord.errors import CoordError, Kind
 from git_coord.store import refnames
 from git_coord.store.refnames import Family

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from git_coord.domain.commits import Described, UserCommit
+from git_coord.domain.evidence import Attested, Evidence, Rules, Violation
 from git_coord.domain.ids import Oid
 from git_coord.domain.team import NO_RULES, Reach, Team
-from git_coord.domain.verdict import Attested, Evidence, Rules, Violation, judge
+from git_coord.domain.verdict import judge
 from git_coord.errors import CoordError, Kind
 from git_coord.store import refnames
 from git_coord.store.refnames import Family
@@ -131,7 +132,8 @@ def _rules(coord: Coord, team: Team) -> Rules:
 def touches_a_claim(coord: Coord, commits: Sequence[UserCommit]) -> bool:
     """Tell whether any path of these commits is under a live claim, whoever holds it."""
     index = coord.known.state.index
-    return any(index.covering(path) for path in {delta.path for commit in commits for delta in commit.changes})
+    deltas = (delta for commit in commits for delta in (*commit.changes, *commit.kept))
+    return any(index.covering(path) for path in {delta.path for delta in deltas})
 
 
 def _team(coord: Coord, base: Oid | None) -> Team:

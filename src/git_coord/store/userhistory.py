@@ -1,7 +1,7 @@
 """The user's commits through two git processes for a whole range: `rev-list` for order, `diff-tree` for paths.
 
 Raw plumbing with `-z`: nothing is quoted, and no configuration of the user's (renames, ignored submodules, mailmap)
-changes what is seen. `-c` shows of a merge only what differs from all its parents.
+changes what is seen. `-c` shows of a merge only what differs from all its parents; what it kept of one is asked apart.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from git_coord.domain.carried import TreeEntry
-from git_coord.domain.commits import Delta, Described, UserCommit
+from git_coord.domain.commits import Delta, Described, UserCommit, of_sides
 from git_coord.domain.ids import Oid
 from git_coord.errors import CoordError, Kind
 
@@ -152,7 +152,19 @@ class GitHistory:
         asked = "".join(f"{oid}\n" for oid, _ in rows).encode("ascii")
         out = self._git.run([*_DIFF, *_TREES], asked).out if rows else b""
         changes = dict(parsed(out))
-        return [UserCommit(oid, parents, tuple(changes.get(oid, ()))) for oid, parents in rows]
+        kept = self._kept([(oid, parents) for oid, parents in rows if len(parents) > 1])
+        return [UserCommit(oid, parents, tuple(changes.get(oid, ())), kept.get(oid, ())) for oid, parents in rows]
+
+    def _kept(self, merges: Sequence[tuple[Oid, tuple[Oid, ...]]]) -> dict[Oid, tuple[Delta, ...]]:
+        """Return what merges have as some of their parents have it, and others not."""
+        asked = "".join(f"{oid} {parent}\n" for oid, parents in merges for parent in parents).encode("ascii")
+        sides = parsed(self._git.run([*_DIFF, *_TREES], asked).out) if merges else iter(())
+        found = {}
+        for oid, parents in merges:
+            changed = [{delta.path: delta for delta in next(sides)[1]} for _ in parents]
+            some = sorted(set().union(*changed) - set(changed[0]).intersection(*changed[1:]))
+            found[oid] = tuple(of_sides(path, [side.get(path) for side in changed]) for path in some)
+        return found
 
 
 def _commit(row: bytes) -> Oid | None:

@@ -7,8 +7,8 @@ from contextlib import suppress
 
 from git_coord.domain.carried import Past, ThreeWay, TreeEntry
 from git_coord.domain.commits import Delta, UserCommit
+from git_coord.domain.evidence import Attested
 from git_coord.domain.ids import Oid
-from git_coord.domain.verdict import Attested
 from git_coord.errors import CoordError, Kind
 from git_coord.service.commits import Merges
 from git_coord.service.context import Coord
@@ -70,21 +70,33 @@ class GitMeans:
     def past(self, commit: UserCommit, path: str) -> Past:
         """Return the history of a path before a commit, as far as it is here."""
         if commit.oid not in self._pasts:
-            paths = [delta.path for delta in commit.changes if delta.path in self._paths]
+            paths = self._asked(commit)
             self._pasts[commit.oid] = self._merges.past(commit.parents, paths) if commit.parents else {}
         return self._pasts[commit.oid].get(path, Past())
+
+    def given_up(self, commit: UserCommit, delta: Delta) -> frozenset[Oid]:
+        """Return the commits whose work at a path a merge dropped, to have it as another parent has it."""
+        sides = list(zip(commit.parents, delta.olds, strict=True))
+        kept = next((oid for oid, old in sides if old == delta.new), None)
+        dropped = [oid for oid, old in sides if old != delta.new]
+        return self._merges.past(dropped, [delta.path], kept).get(delta.path, Past()).commits
 
     def granted_later(self, receipt: Attested, path: str) -> bool:
         """Tell whether a claim of the path by the receipt's author was on its way then, and granted to it."""
         return self._underway.granted(receipt.entry.head, receipt.agent, path)
 
     def _merge_parents(self, commit: UserCommit) -> dict[str, TreeEntry | None]:
-        paths = [delta.path for delta in commit.changes if delta.path in self._paths]
+        paths = self._asked(commit)
         self._deepen(commit.parents)
         found = self._merges.merged(commit.parents, paths)
         if found is None and self._bring(self._merges.changed_by_both(commit.parents)):
             found = self._merges.merged(commit.parents, paths)
-        return found or {}
+        if found is None:  # no merges to be had: what one parent has counts as brought in
+            return {delta.path: delta.new for delta in commit.kept}
+        return found
+
+    def _asked(self, commit: UserCommit) -> list[str]:
+        return [delta.path for delta in (*commit.changes, *commit.kept) if delta.path in self._paths]
 
     def _deepen(self, parents: Sequence[Oid]) -> None:
         """Fetch more of a shallow history until git can merge as it did where the merge was made."""

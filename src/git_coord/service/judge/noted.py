@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from git_coord.domain.evidence import Attested
 from git_coord.domain.ids import Agent
 from git_coord.domain.receipts import Noted, parse_line
-from git_coord.domain.verdict import Attested
 from git_coord.service.commits import UserHistory
 from git_coord.service.context import Coord
 from git_coord.service.receipt_entries import entries_of
