@@ -368,6 +368,7 @@ def test_a_merge_that_restores_what_was_there_before_the_holder_is_refused_and_f
     merge = ("git", "merge", "-q", "-s", "ours", "--no-edit", "origin/main")
     refused = alpha.run(*merge)
     assert (refused.code, "commit refused, 1 of 1 paths is claimed\n  a.txt   beta" in refused.err) == (1, True)
+    assert "to give up: git merge --abort)" in refused.err
     alpha.git("merge", "--abort")
     alpha.git("merge", "--no-commit", "origin/main")
     alpha.git("checkout", "HEAD", "--", "a.txt")

@@ -190,7 +190,8 @@ def _commit(app: App, changes: Changes) -> Commit:
     from .words import Commit
 
     index = os.path.basename(os.environ.get("GIT_INDEX_FILE", "index"))
-    during = fast.underway(app.location.git_dir)
+    # Before `git merge` has stopped, nothing but the hook's name tells of it.
+    during = fast.underway(app.location.git_dir) or ("merge" if changes.kind == "merge" else None)
     return Commit(changes.kind, bool(changes.parents), index, os.environ.get("GIT_PREFIX", ""), during)
 
 
