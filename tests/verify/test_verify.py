@@ -91,8 +91,12 @@ def test_a_range_by_names_behind_the_shallow_boundary_is_fetched(stage: Stage) -
 def test_the_default_branch_itself_is_judged_by_what_its_newest_commit_brought(stage: Stage) -> None:
     bad = violation(stage.beta, **{"a.txt": "1\n"})
     push(stage.beta, "main")
-    answer = stage.checkout("ci").coord_json("verify", code=3)
+    ci = stage.checkout("ci")
+    done = ci.coord("verify", "--json")
+    answer = json.loads(done.out)
     assert (answer["commits"], kinds(answer)) == (1, [(bad, "a.txt", "no-receipt")])
+    assert "give the range: git coord verify BEFORE..HEAD" in done.err
+    assert ci.coord("verify", "HEAD~1..HEAD").err == ""
 
 
 def test_people_read_commit_path_holder_and_reason(stage: Stage) -> None:

@@ -16,6 +16,11 @@ from git_coord.store.interface import Remote
 DEEPER = (50, 500, 5000)
 """How many more commits are fetched at a time, until a shallow history has what is to be judged."""
 ASK_SECONDS = 10
+NEWEST_ONLY = (
+    "the default branch itself is checked out: only what its newest commit brought is judged; of a push of more,"
+    " give the range: git coord verify BEFORE..HEAD"
+)
+"""Said where nothing tells which commits of the default branch are new."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,8 @@ def _since_default(coord: Coord, history: UserHistory, tip: Oid, *, is_local: bo
     if complete(coord, history, span, is_local=is_local):
         return span
     parents = _parents(coord, tip)
+    if parents:
+        coord.notice(NEWEST_ONLY)
     return Span(parents[0] if parents else None, tip)
 
 
