@@ -78,7 +78,10 @@ def _since_default(coord: Coord, history: UserHistory, tip: Oid, *, is_local: bo
 def _named_span(coord: Coord, history: UserHistory, asked: str, *, is_local: bool) -> Span:
     start, dots, end = asked.partition("..")
     if not dots or end.startswith("."):
-        raise CoordError(Kind.USAGE, f"{asked!r} is not a range A..B", next="git coord verify HEAD~1..HEAD")
+        head = history.resolve(["HEAD"])[0]
+        is_first = head is not None and not _parents(coord, head)
+        example = "git coord verify" if is_first else "git coord verify HEAD~1..HEAD"
+        raise CoordError(Kind.USAGE, f"{asked!r} is not a range A..B", next=example)
     names = [start or "HEAD", end or "HEAD"]
     remote = None if is_local else coord.remote
     _bring_named(remote, history, names)
