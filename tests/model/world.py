@@ -170,7 +170,7 @@ def _read(record: bytes) -> tuple[Statement, str] | None:
 def blobs(store: MemoryStore, commit: Oid, folder: str = "") -> list[Oid]:
     """Return the ids of the files of a flat tree."""
     tree = store.read([f"{commit}:{folder}"])[0]
-    return [oid for _, _, oid in parse_tree(tree.data, 20)] if tree and tree.type == "tree" else []
+    return [oid for _, _, oid in parse_tree(tree.data, "sha1")] if tree and tree.type == "tree" else []
 
 
 def records(store: MemoryStore, commit: Oid) -> list[tuple[Statement, str]]:
@@ -222,7 +222,7 @@ def reachable(store: MemoryStore) -> set[Oid]:
             continue
         found.add(oid)
         if made.type == "tree":
-            todo += [entry for _, _, entry in parse_tree(made.data, 20)]
+            todo += [entry for _, _, entry in parse_tree(made.data, "sha1")]
         elif made.type == "commit":
             head = made.data.split(b"\n\n")[0].decode("ascii").splitlines()
             todo += [Oid(line.split(" ")[1]) for line in head if line.startswith(("tree ", "parent "))]

@@ -269,13 +269,18 @@ def test_tokens_of_the_lost_part_are_never_drawn_again(scene: Scene) -> None:
     assert min(claim.token for claim in alpha.state().claims.values()) > token
 
 
-def test_a_pending_claim_of_before_is_told_lost_once_the_hold_refuses_it(scene: Scene) -> None:
-    alpha, beta, _ = wiped(scene)
-    offline = again(beta, settings=beta.settings._replace(offline="allow"))
+def claimed_offline(desk: Desk, name: str) -> None:
+    """Let a desk claim something while the remote is away, which is back then."""
+    offline = again(desk, settings=desk.settings._replace(offline="allow"))
     assert offline.remote is not None
     offline.remote.offline = True
-    assert offline.granted("a.txt").is_confirmed is False
+    assert offline.granted(name).is_confirmed is False
     offline.remote.offline = False
+
+
+def test_a_pending_claim_of_before_is_told_lost_once_the_hold_refuses_it(scene: Scene) -> None:
+    alpha, beta, _ = wiped(scene)
+    claimed_offline(beta, "a.txt")
     alpha.sync()
     beta.sync()
     assert beta.holdings() == {"a.txt": "alpha"}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.service.scene import Scene, again, selected
+from tests.service.scene import Scene, selected
 from tests.service.tampering import set_ledger, set_refs
-from tests.service.test_restoring import HOLD, on_hold, wiped
+from tests.service.test_restoring import HOLD, claimed_offline, on_hold, wiped
 
 from git_coord.domain.ids import Agent
 from git_coord.errors import CoordError
@@ -101,11 +101,7 @@ def test_what_a_holder_refused_and_a_helper_on_an_older_ledger_grants_is_given_b
 
 def test_a_pending_claim_that_a_sync_has_refused_by_the_hold_is_not_granted_by_a_replay(scene: Scene) -> None:
     alpha, beta, gamma = wiped(scene)
-    offline = again(beta, settings=beta.settings._replace(offline="allow"))
-    assert offline.remote is not None
-    offline.remote.offline = True
-    assert offline.granted("b.txt").is_confirmed is False
-    offline.remote.offline = False
+    claimed_offline(beta, "b.txt")
     beta.sync()
     assert [loss.reason for loss in beta.lost()] == ["restored"]
     set_ledger(scene.hub, gamma.head().oid)

@@ -9,6 +9,7 @@ from tests.service.test_waiting import Waiting, queue, waiters
 
 from git_coord.service import membership
 from git_coord.service.claims import ClaimGranted
+from git_coord.service.presence import Wish, set_presence
 from git_coord.service.waiting import WaitEnded
 
 
@@ -54,6 +55,21 @@ def test_a_holder_who_comes_back_is_waited_for(left: list[Desk]) -> None:
 
     waiting._meanwhile = [*[lambda: None] * 3, come_back]
     assert isinstance(waiting.run(), ClaimGranted)
+
+
+def test_a_holder_whose_heartbeats_go_on_is_waited_for(left: list[Desk]) -> None:
+    alpha, beta, _ = left
+    waiting = Waiting(beta, "a.txt", seconds=3600)
+
+    def show_life() -> None:
+        waiting._meanwhile.append(show_life)
+        set_presence(again(alpha).coord(), Wish("busy", ttl=TTL))
+        alpha.sync()
+
+    waiting._meanwhile = [show_life]
+    result = waiting.run()
+    assert isinstance(result, WaitEnded)
+    assert (result.is_gone, result.is_timeout) == (False, True)
 
 
 def test_where_nothing_may_be_taken_over_the_wait_goes_on(left: list[Desk]) -> None:

@@ -45,6 +45,11 @@ class UserCommit(NamedTuple):
     changes: tuple[Delta, ...]
     kept: tuple[Delta, ...] = ()
 
+    @property
+    def judged(self) -> tuple[Delta, ...]:
+        """All that somebody may have something against: its own delta, and what it kept."""
+        return (*self.changes, *self.kept)
+
 
 def of_sides(path: str, sides: Sequence[Delta | None]) -> Delta:
     """Put together what a merge has at a path and what each parent had; a parent without a delta had the same."""

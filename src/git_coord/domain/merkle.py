@@ -105,12 +105,17 @@ def tree_of(rows: Iterable[tuple[str, str, Oid]], root: Oid | None = None) -> Tr
     return Tree(entries[""], root)
 
 
-def parse_tree(data: bytes, oid_bytes: int) -> list[tuple[str, str, Oid]]:
-    """Return `(mode, name, oid)` of the entries of a raw tree object; ids have `oid_bytes` bytes (20 or 32).
+def oid_bytes_of(algorithm: str) -> int:
+    """Return how many bytes an id has under "sha1" or "sha256"."""
+    return 20 if algorithm == "sha1" else 32
+
+
+def parse_tree(data: bytes, algorithm: str) -> list[tuple[str, str, Oid]]:
+    """Return `(mode, name, oid)` of the entries of a raw tree object whose ids are of "sha1" or "sha256".
 
     Raises CoordError(UNTRUSTED) for bytes that are no tree.
     """
-    rows = []
+    rows, oid_bytes = [], oid_bytes_of(algorithm)
     at = 0
     while at < len(data):
         end = data.find(b"\0", at)

@@ -26,7 +26,7 @@ def judge(commits: Sequence[UserCommit], evidence: Evidence) -> list[Violation]:
     carried work: of a merge commit what git's own clean merge makes, else receipted changes applied as git would.
     """
     court = _Court(commits, evidence)
-    deltas = ((commit, delta) for commit in commits for delta in (*commit.changes, *commit.kept))
+    deltas = ((commit, delta) for commit in commits for delta in commit.judged)
     return [found for commit, delta in deltas if (found := court.verdict(commit, delta))]
 
 

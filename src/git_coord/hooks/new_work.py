@@ -47,8 +47,8 @@ def new_work(app: App, changes: Changes, now: Picture, team: Team, paths: Collec
     needs = Reach(team.required, now.state.fold)
     means = GitMeans(coord, history.merges(), chain, set(paths), fetches=False)
     evidence = Evidence(now.state, _signed(coord), receipts, Rules(needs_claim=needs.covers), means)
-    deltas = {delta.path for delta in (*commit.changes, *commit.kept)}
-    return set(paths) - (deltas - _found(commit, evidence))
+    carried = {delta.path for delta in commit.judged} - _found(commit, evidence)
+    return set(paths) - carried
 
 
 def _signed(coord: Coord) -> dict[Oid, list[Attested]]:
@@ -77,9 +77,9 @@ def _in_the_making(app: App, changes: Changes, paths: set[str]) -> UserCommit:
     empty = Oid(EMPTY_TREES[len(app.coord.known.oid) > 40])
     sides = [{delta.path: delta for delta in app.deltas(_diff(parent))} for parent in parents or [empty]]
     asked = [(path, [side.get(path) for side in sides]) for path in sorted(paths)]
-    changes_of = [of_sides(path, found) for path, found in asked if all(found)]
+    own = [of_sides(path, found) for path, found in asked if all(found)]
     kept = [of_sides(path, found) for path, found in asked if any(found) and not all(found)]
-    return UserCommit(_MADE, tuple(parents), tuple(changes_of), tuple(kept))
+    return UserCommit(_MADE, tuple(parents), tuple(own), tuple(kept))
 
 
 def _diff(parent: Oid) -> bytes:

@@ -102,8 +102,7 @@ def _read(coord: Coord, commits: Sequence[Oid]) -> Iterator[tuple[Oid, list[Seal
         if start:
             coord.progress(f"verifying the ledger, {start} of {len(commits)} commits")
         trees = coord.store.read([f"{oid}:{layout.OPERATIONS}" for oid in part])
-        width = 20 if coord.store.algorithm == "sha1" else 32
-        rows = [parse_tree(tree.data, width) if tree else [] for tree in trees]
+        rows = [parse_tree(tree.data, coord.store.algorithm) if tree else [] for tree in trees]
         wanted = [oid for entries in rows for _, _, oid in entries[:MAX_PLACED]]
         blobs = coord.store.read(wanted, CLAIM_LIMIT)
         contents = dict(zip(wanted, zip(blobs, opened_blobs(coord, blobs), strict=True), strict=True))

@@ -12,7 +12,7 @@ from git_coord.domain.announcements import Receipt, parse_announcement
 from git_coord.domain.chain import Head
 from git_coord.domain.evidence import Attested
 from git_coord.domain.ids import Agent, KeyText, Oid
-from git_coord.domain.merkle import TREE_MODE, parse_tree
+from git_coord.domain.merkle import TREE_MODE, oid_bytes_of, parse_tree
 from git_coord.domain.receipts import noted_commit, records_in
 from git_coord.domain.restoring import hold_end
 from git_coord.domain.state import State
@@ -145,7 +145,7 @@ def tree_files(coord: Coord, tips: Iterable[tuple[Agent, Oid]]) -> Iterator[tupl
     A tree that occurs twice is looked into once, and nothing below the depth of a note: otherwise forty small trees
     that hold each other twice would list 2^40 files.
     """
-    width = 20 if coord.store.algorithm == "sha1" else 32
+    deepest = oid_bytes_of(coord.store.algorithm)
     level = [(agent, "", f"{oid}:") for agent, oid in tips]
     seen: set[tuple[Agent, Oid]] = set()
     while level:
@@ -155,11 +155,11 @@ def tree_files(coord: Coord, tips: Iterable[tuple[Agent, Oid]]) -> Iterator[tupl
             if tree is None or tree.type != "tree" or (agent, tree.oid) in seen:
                 continue
             seen.add((agent, tree.oid))
-            for mode, name, oid in parse_tree(tree.data, width):
+            for mode, name, oid in parse_tree(tree.data, coord.store.algorithm):
                 path = f"{above}/{name}" if above else name
                 if mode != TREE_MODE:
                     yield agent, path, oid
-                elif path.count("/") < width and (agent, oid) not in seen:
+                elif path.count("/") < deepest and (agent, oid) not in seen:
                     below.append((agent, path, str(oid)))
         level = list({(agent, spec): (agent, path, spec) for agent, path, spec in below}.values())
 

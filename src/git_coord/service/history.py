@@ -50,12 +50,11 @@ def done_since(coord: Coord, since: Oid | None) -> list[dict[str, Any]]:
 def placed(coord: Coord, commits: Sequence[Oid]) -> Iterator[tuple[Oid, dict[str, Any], str]]:
     """Yield commit, statement and line of what these commits placed, each one's last first."""
     contents = coord.store.read([spec for oid in commits for spec in (oid, f"{oid}:{OPERATIONS}")])
-    width = 20 if coord.store.algorithm == "sha1" else 32
     for i, oid in enumerate(commits):
         commit, tree = contents[2 * i], contents[2 * i + 1]
         if commit is None or tree is None:
             return
         lines = commit.data.partition(b"\n\n")[2].decode("ascii", "replace").splitlines()
-        blobs = coord.store.read([blob for _, _, blob in parse_tree(tree.data, width)])
+        blobs = coord.store.read([blob for _, _, blob in parse_tree(tree.data, coord.store.algorithm)])
         placed = [loads(blob.data.partition(b"\n")[0]) for blob in blobs if blob]
         yield from ((oid, op, line) for op, line in [*zip(placed, lines, strict=False)][::-1])

@@ -8,14 +8,15 @@ from git_coord.domain.state import LiveClaim, Waiter
 from git_coord.errors import CoordError, Kind
 
 from .context import Coord
+from .presence import beats
 from .takeover import examine, look_again
 
 
 def is_in_vain(coord: Coord, waiter: Waiter) -> bool:
     """Tell whether nobody is ahead of this waiter, and every holder in its way could be taken over from now.
 
-    Only where no lease runs anything is fetched for that, and by this each look counts as having watched. Without an
-    answer of the remote nobody is gone.
+    Only where no lease runs by the heartbeats known here anything is fetched for that, so that each look counts as
+    having watched. Without an answer of the remote nobody is gone.
     """
     found = in_the_way(coord.known.state, coord.me.agent, waiter.op.items, coord.clock.now(), waiter.queue)
     claims = {conflict.claim.op: conflict.claim for conflict in found}
@@ -34,5 +35,7 @@ def is_in_vain(coord: Coord, waiter: Waiter) -> bool:
 def _may_be_over(coord: Coord, *claims: LiveClaim) -> bool:
     """Tell whether these are claims, of no waiter, whose leases no heartbeat that is known of keeps running."""
     state, now = coord.known.state, coord.clock.now()
-    is_allowed = state.policy.takeover != "never"
-    return is_allowed and all(claim.token and is_over(lease_end(claim, None), now, state.skew) for claim in claims)
+    if state.policy.takeover == "never" or not all(claim.token for claim in claims):
+        return False
+    known = beats(coord, state)
+    return all(is_over(lease_end(claim, known.get(claim.holder)), now, state.skew) for claim in claims)

@@ -207,16 +207,16 @@ def _push_once(coord: Coord, sealed: Sealed) -> CoordError | None:
 
 def _after_silence(coord: Coord, sealed: Sealed, trouble: CoordError) -> UnreachableError:
     """Ask what became of a push that ended without an answer; who cannot ask does not know."""
+    if trouble.kind is not Kind.UNKNOWN:
+        raise trouble
     try:
-        if trouble.kind is Kind.UNKNOWN:
-            fetch_and_adopt(coord, LEDGER_FAMILIES)
-            mend(coord)
-            return UnreachableError(sealed, trouble)
+        fetch_and_adopt(coord, LEDGER_FAMILIES)
+        mend(coord)
     except CoordError as still:
         if still.kind is not Kind.UNKNOWN:
             raise
         raise UnreachableError(sealed, still) from None
-    raise trouble
+    return UnreachableError(sealed, trouble)
 
 
 def push_and_land(coord: Coord, made: Extension | None, others: Sequence[RefUpdate]) -> list[PushedRef]:

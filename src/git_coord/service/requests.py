@@ -55,10 +55,9 @@ def read_requests(coord: Coord, *, fetched: bool, only: Agent | None = None) -> 
     trees = coord.store.read([f"{value}:" for _, _, value in named])
     if None in trees and not fetched and restore(coord):
         trees = coord.store.read([f"{value}:" for _, _, value in named])
-    width = 20 if coord.store.algorithm == "sha1" else 32
     found = []
     for (ref, agent, value), tree in zip(named, trees, strict=True):
-        rows = parse_tree(tree.data, width) if tree and tree.type == "tree" else []
+        rows = parse_tree(tree.data, coord.store.algorithm) if tree and tree.type == "tree" else []
         blobs = {int(name): oid for _, name, oid in rows if _is_seq(name)}
         assert agent is not None, "only the ledger has no agent"
         found.append(Request(ref, agent, value, {}, _unplaced(coord.head, agent, blobs)))

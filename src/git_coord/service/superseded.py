@@ -63,7 +63,7 @@ def _parts(coord: Coord, commit: Oid) -> tuple[Oid, ...]:
     found, tree = coord.store.read([commit, f"{commit}:"])
     if found is None or tree is None or b"\nparent " in found.data.partition(b"\n\n")[0]:
         return ()
-    rows = parse_tree(tree.data, 20 if coord.store.algorithm == "sha1" else 32)
+    rows = parse_tree(tree.data, coord.store.algorithm)
     if len(rows) != 1 or rows[0][1] not in NAMES:
         return ()
     return commit, tree.oid, rows[0][2]

@@ -132,8 +132,7 @@ def _rules(coord: Coord, team: Team) -> Rules:
 def touches_a_claim(coord: Coord, commits: Sequence[UserCommit]) -> bool:
     """Tell whether any path of these commits is under a live claim, whoever holds it."""
     index = coord.known.state.index
-    deltas = (delta for commit in commits for delta in (*commit.changes, *commit.kept))
-    return any(index.covering(path) for path in {delta.path for delta in deltas})
+    return any(index.covering(path) for path in {delta.path for commit in commits for delta in commit.judged})
 
 
 def _team(coord: Coord, base: Oid | None) -> Team:

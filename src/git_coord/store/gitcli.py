@@ -116,14 +116,13 @@ class GitStore:
 
     def _subtrees(self, root: GitObject) -> dict[Oid, list[tuple[str, str, Oid]]]:
         """Return the entries of a tree and all below, a level at a time from the process that is there anyway."""
-        width = 20 if self._algorithm == "sha1" else 32
         found: dict[Oid, list[tuple[str, str, Oid]]] = {}
         level: list[GitObject | None] = [root]
         while level:
             for entry in level:
                 if entry is None:
                     raise CoordError(Kind.ERROR, "a tree has gone missing")
-                found[entry.oid] = parse_tree(entry.data, width)
+                found[entry.oid] = parse_tree(entry.data, self._algorithm)
             below = {oid for tree in level if tree for mode, _, oid in found[tree.oid] if mode == TREE_MODE}
             level = self._objects.contents(sorted(below - found.keys()))
         return found

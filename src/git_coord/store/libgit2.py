@@ -151,7 +151,7 @@ class LibGit2Store:
         for name in path.split("/") if path else ():
             if made is None or made.type != "tree":
                 return None
-            entry = next((row for row in parse_tree(made.data, 20) if row[1] == name), None)
+            entry = next((row for row in parse_tree(made.data, self.algorithm) if row[1] == name), None)
             if entry is None or entry[0] == _SUBMODULE:
                 return None
             made, oid = self._object(entry[2]), entry[2]
@@ -159,7 +159,7 @@ class LibGit2Store:
 
     def _walk(self, tree: GitObject, lead: str, rows: list[TreeRow]) -> bool:
         """Append what lies below a tree; False when some of it is not there."""
-        for mode, name, oid in parse_tree(tree.data, 20):
+        for mode, name, oid in parse_tree(tree.data, self.algorithm):
             is_tree = mode == TREE_MODE
             rows.append(TreeRow("tree" if is_tree else "commit" if mode == _SUBMODULE else "blob", lead + name, oid))
             if is_tree:

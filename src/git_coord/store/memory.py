@@ -137,7 +137,7 @@ class MemoryStore:
                 yield from self._walk(below, f"{lead}{name}/")
 
     def _rows(self, tree: GitObject) -> list[tuple[str, str, Oid]]:
-        return parse_tree(tree.data, 20 if self._algorithm == "sha1" else 32)
+        return parse_tree(tree.data, self._algorithm)
 
 
 @dataclass

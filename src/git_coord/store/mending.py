@@ -98,7 +98,7 @@ class _Look:
     def _needs(self, found: GitObject) -> Iterator[tuple[Oid, bool]]:
         """Yield what an object names, and whether that is a blob."""
         if found.type == "tree":
-            rows = parse_tree(found.data, 20 if self._store.algorithm == "sha1" else 32)
+            rows = parse_tree(found.data, self._store.algorithm)
             yield from ((oid, mode != TREE_MODE) for mode, _, oid in rows if mode != _LINK)
         elif found.type in ("commit", "tag"):
             head = found.data.partition(b"\n\n")[0].decode("utf-8", "replace")

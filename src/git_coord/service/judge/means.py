@@ -96,7 +96,7 @@ class GitMeans:
         return found
 
     def _asked(self, commit: UserCommit) -> list[str]:
-        return [delta.path for delta in (*commit.changes, *commit.kept) if delta.path in self._paths]
+        return [delta.path for delta in commit.judged if delta.path in self._paths]
 
     def _deepen(self, parents: Sequence[Oid]) -> None:
         """Fetch more of a shallow history until git can merge as it did where the merge was made."""

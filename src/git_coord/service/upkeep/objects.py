@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from git_coord.domain.ids import Oid
+from git_coord.domain.merkle import parse_tree
 from git_coord.errors import CoordError, Kind
 from git_coord.service.context import Coord
 from git_coord.service.recent import mend, restore
@@ -51,10 +52,8 @@ def _let_go(coord: Coord, ref: Ref, oid: Oid, left: Mapping[Ref, Oid]) -> str:
 
 
 def _keep_readable(coord: Coord, ref: Ref, oid: Oid) -> str:
-    from git_coord.domain.merkle import parse_tree  # noqa: PLC0415 - hardly ever needed
-
     tree = coord.store.read([f"{oid}:"])[0]
-    rows = parse_tree(tree.data, 20 if coord.store.algorithm == "sha1" else 32) if tree is not None else []
+    rows = parse_tree(tree.data, coord.store.algorithm) if tree is not None else []
     there = coord.store.read([blob for _, _, blob in rows], 0)
     names = {name: blob for (_, name, blob), found in zip(rows, there, strict=True) if found is not None}
     if not names:
