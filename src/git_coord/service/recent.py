@@ -68,11 +68,15 @@ def restore(coord: Coord) -> bool:
 
 
 def mend(coord: Coord) -> bool:
-    """Have the remote give again what is missing and not remembered; tell whether anything was missing."""
+    """Have the remote give again what is missing and not remembered; tell whether anything was, and it did."""
     try:
-        is_mended = coord.remote is not None and coord.remote.mend()
+        return _mended(coord)
     except CoordError:
         return False  # what went wrong before is what there is to say
+
+
+def _mended(coord: Coord) -> bool:
+    is_mended = coord.remote is not None and coord.remote.mend()
     if is_mended:
         coord.opened.clear()
         coord.stored.clear()
@@ -83,7 +87,8 @@ def mend(coord: Coord) -> bool:
 def persistently(coord: Coord, work: Callable[[], T], *, remembers: bool = False) -> T:
     """Do some work, once more each time that what was missing for it has been given again.
 
-    Raises what the work raises where nothing is missing, CoordError(UNKNOWN) when things vanish as fast as they come.
+    Raises what the work raises where nothing is missing, CoordError(UNKNOWN) when things vanish as fast as they come,
+    and instead of UNTRUSTED when what is missing could not be given again: so much is no forgery.
     """
     if remembers:
         try:
@@ -93,11 +98,21 @@ def persistently(coord: Coord, work: Callable[[], T], *, remembers: bool = False
     for _ in range(TRIES):
         try:
             return work()
-        except CoordError:
-            if not mend(coord):
+        except CoordError as trouble:
+            if not _is_mended_after(coord, trouble):
                 raise
     text = "objects of git coord vanish as fast as they are fetched: a git gc --prune=now is at work"
     raise CoordError(Kind.UNKNOWN, text, next="git coord sync   (once it is over)")
+
+
+def _is_mended_after(coord: Coord, trouble: CoordError) -> bool:
+    try:
+        return _mended(coord)
+    except CoordError as still:
+        if trouble.kind is not Kind.UNTRUSTED:
+            return False
+        text = f"{trouble.message}; what may be missing here is not to be had: {still.message}"
+        raise CoordError(Kind.UNKNOWN, text, next="git coord doctor --fix") from None
 
 
 def _made(coord: Coord, kind: str, data: bytes) -> GitObject:
